@@ -19,10 +19,10 @@ import pytest
 
 from mace.base.deadline import NEVER
 from mace.errors import MaceError
-from mace.scorecards import Card, Counterfactual, card_of, choosing, read_card
+from mace.scorecards import Card, Counterfactual, card_of, choosing, listing, read_card
 from mace.scorecards.choosing import Rules, _Search
+from mace.scorecards.listing import Singles, list_singles
 from mace.scorecards.pricing import priced
-from mace.scorecards.problem import Singles
 from mace.solve.compatible import least
 from tests.cards import HARD, card, cards_agree, claimed, every_set, table
 
@@ -166,7 +166,7 @@ def test_soft_constraints_by_priority_are_those_of_enumeration(seed: int, names:
         row, 0.3, "probability", 2, "hierarchical", objectives, 2, hard_constraints=least, soft_constraints=soft
     )
     problem = found._generated.problem
-    listed = replace(problem, target=None).singles({}, math.inf, NEVER).bins
+    listed = list_singles(replace(problem, target=None), {}, math.inf, NEVER).bins
     left = [listed[list(pair)] for pair in itertools.combinations(range(len(listed)), 2)]
 
     def value(name: str, pair: Any) -> float:
@@ -348,6 +348,71 @@ def test_the_missing_bin_of_a_table_may_be_chosen_when_asked_for() -> None:
         assert found.status == status  # no row is in the special bin, which has no codes
     assert found.objective == {"proximity": pytest.approx(1.0)} and found.rows()["a"].isna().all()
     assert found.certificate.check().accepted
+
+
+@pytest.mark.parametrize(("wider", "beam"), [(1.25, 3), (1.02, 1)])
+def test_a_list_that_grows_ends_at_the_best_set(monkeypatch: pytest.MonkeyPatch, wider: float, beam: int) -> None:
+    for name, value in (("FEW_CHOICES", 0), ("FEW", 2), ("WIDER", wider)):
+        monkeypatch.setattr(choosing, name, value)
+    monkeypatch.setattr(listing, "CHUNK", 5)
+    monkeypatch.setattr(listing, "BEAM", beam)
+    for seed in range(4):
+        cards_agree(seed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("aims", [{"proximity": 1.0}, {"proximity": 0.5, "closeness": 2.0}, {"closeness": 1.0}])
+def test_no_choice_costs_less_than_the_floor_and_what_it_exceeds(seed: int, aims: dict[str, float]) -> None:
+    rng = np.random.default_rng(seed)
+    made = card(rng, 4, 4)
+    found = Counterfactual(made).fit(table(made, rng))
+    row = {v.name: int(rng.integers(0, 4)) + 0.5 for v in made.variables}
+    found.generate(row, int(made.score(made.places(row)) <= 0), "binary", 1, max_changes=3)
+    problem = found._generated.problem
+    floor, every = listing.floor_of(problem, aims), list_singles(problem, aims, math.inf, NEVER)
+    assert every.size
+    for bins, cost in zip(every.bins, every.cost, strict=True):
+        for bound in (floor.whole, *[floor.near] * ("proximity" in aims and len(aims) == 1)):
+            over = [
+                stay if b < 0 else own[choice.index(b)]
+                for b, stay, own, choice in zip(bins, bound.stay, bound.excess, problem.choices, strict=True)
+            ]
+            assert bound.least + sum(over) <= cost
+        assert cost <= floor.whole.least + floor.widest + 1e-9
+    for most in (every.cost[0], float(np.median(every.cost))):
+        near = list_singles(problem, aims, most, NEVER)
+        assert near.bins.tolist() == every.bins[: near.size].tolist()
+        assert near.size == (every.cost <= most).sum()
+
+
+def test_twelve_variables_are_answered_as_the_library_is_asked_by_default() -> None:
+    # Half of them may change: 123 million choices, of which all had been listed.
+    rng = np.random.default_rng(1)
+    made = card(rng, 12, 8)
+    row = {v.name: int(rng.integers(0, 8)) + 0.5 for v in made.variables}
+    found = Counterfactual(made).fit(table(made, rng, 500))
+    y = int(made.score(made.places(row)) <= 0)
+    found.generate(row, y, "binary", 1, objectives={"proximity": 1})
+    assert found.status == "OPTIMAL" and found.objective["proximity"] == pytest.approx(0.71875)
+    assert not found.why
+    for limit in (0.2, 1):
+        found.generate(row, y, "binary", 1, time_limit=limit)
+        assert found.status in ("FEASIBLE", "OPTIMAL")
+        assert (found.display(show_outcome=True)["outcome"] > 0.5).all() == (y == 1)
+
+
+def test_a_limit_is_an_answer_that_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(listing, "MOST_SINGLES", 3)
+    rng = np.random.default_rng(1)
+    made = card(rng, 4, 4)
+    row = {v.name: int(rng.integers(0, 4)) + 0.5 for v in made.variables}
+    found = Counterfactual(made).fit(table(made, rng, 500))
+    found.generate(row, int(made.score(made.places(row)) <= 0), "binary", 1)
+    assert (found.status, found.why) == ("UNKNOWN", "more than 3 choices of bins")
+    with pytest.raises(MaceError, match=r"UNKNOWN \(more than 3 choices of bins\)"):
+        found.display()
+    found.information()
+    assert "status: UNKNOWN (more than 3 choices of bins)" in capsys.readouterr().out
 
 
 def test_a_search_that_begins_anew_ends_at_the_best_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.base.deadline import NEVER, Deadline, TimeOverError
+from mace.base.deadline import Deadline, TimeOverError
 from mace.certify.sets import Asked, Fact, Prices, set_certificate
 from mace.certify.writer import Certificate
 from mace.errors import CertificateError
@@ -27,8 +27,9 @@ from mace.problem.diversity import Diversity
 from mace.problem.exclusions import AvoidBox
 from mace.problem.question import Question
 from mace.scorecards.choosing import Chosen, Rules, hitting
+from mace.scorecards.listing import list_singles
 from mace.scorecards.pricing import Priced, priced
-from mace.scorecards.problem import Array, Problem, Singles
+from mace.scorecards.problem import Array, Problem
 from mace.scorecards.proof import Prover
 from mace.scorecards.statement import index_of, point_of, question_of
 from mace.solve.conditions import ends
@@ -37,6 +38,8 @@ from mace.space.axes import Box, Point, full, index_alone
 
 MOST_POINTS = 1500  # which a checker compares with each other
 MOST_LISTED = 5000  # where prices leave few of them to compare
+SECONDS = 60.0  # for a proof to be written
+LISTS = 4  # of choices to price, each longer than the one before
 EXACTLY = 20.0  # seconds, to see whether another set is better by less than doubles tell
 FINE = 40  # prices are whole numbers times 2^-FINE
 ROOM = 1e-7  # beyond the sum's need, so that no rounding of costs leaves a point out
@@ -47,27 +50,39 @@ def certificate_of(
 ) -> Certificate:
     """The certificate of what was found; raises CertificateError with the reason where there is none."""
     _certifiable(problem, rules, count, chosen, status)
+    deadline = Deadline.after(SECONDS)
+    try:
+        return _certificate(problem, rules, count, objective, chosen, deadline)
+    except TimeOverError as over:
+        raise CertificateError(f"no certificate: {over}") from None
+
+
+def _certificate(
+    problem: Problem, rules: Rules, count: int, objective: Mapping[str, float], chosen: Chosen | None,
+    deadline: Deadline,
+) -> Certificate:  # fmt: skip
+    """See `certificate_of`; raises TimeOverError."""
     question = question_of(problem, objective if chosen is not None else {"proximity": 1.0})
-    listed = problem.singles(objective, math.inf, NEVER)
-    if _in_doubt(problem):
-        raise CertificateError("no certificate: a score lies so near to the end that only the scorecard can tell")
     diversity = Diversity(rules.features, rules.values)
     if chosen is None:
+        _beyond_doubt(problem, {"proximity": 1.0}, math.inf, deadline)
+        listed = list_singles(problem, {"proximity": 1.0}, math.inf, deadline)
         bins = hitting(listed.bins, count - 1) if rules.values else None
         boxes = _points(problem, question, listed.bins, MOST_POINTS) if bins is None else _bins(problem, question, bins)
-        proof = Prover(problem, question, {}, boxes, None).run()
+        proof = Prover(problem, question, {}, boxes, None, deadline).run()
         fact = Fact(question.without(map(AvoidBox, boxes)), None, proof)
         return set_certificate(question, Asked(count, diversity, None), [], boxes, [fact], [])
-    by_prices = _by_prices(listed, rules, count, chosen)
+    by_prices = _by_prices(problem, objective, rules, count, chosen, deadline)
     reach = chosen.reach if by_prices is None else by_prices.reach
-    near = np.flatnonzero(listed.cost <= reach * (1 + 2 * ROOM))
-    boxes = _points(problem, question, listed.bins[near], MOST_POINTS if by_prices is None else MOST_LISTED)
+    _beyond_doubt(problem, objective, _beyond(reach), deadline)
+    near = list_singles(problem, objective, _beyond(reach), deadline).bins if by_prices is None else by_prices.bins
+    boxes = _points(problem, question, near, MOST_POINTS if by_prices is None else MOST_LISTED)
     points = [point_of(problem, question, bins) for bins in chosen.bins]
-    looked_at = np.arange(len(near)) if by_prices is None else np.flatnonzero(by_prices.keep[near])
-    points = _exactly(question, rules, listed.bins[near[looked_at]], [boxes[n] for n in looked_at], points)
+    looked_at = np.arange(len(near)) if by_prices is None else np.flatnonzero(by_prices.keep)
+    points = _exactly(question, rules, near[looked_at], [boxes[n] for n in looked_at], points)
     claim = sum(map(question.distance_of, points), Fraction(0))
     needed = Fraction(reach) * (1 + Fraction(ROOM))
-    proof = Prover(problem, question, objective, boxes, needed).run()
+    proof = Prover(problem, question, objective, boxes, needed, deadline).run()
     fact = Fact(question.without(map(AvoidBox, boxes)), needed, proof)
     prices = None if by_prices is None else _prices(problem, question, by_prices.found)
     return set_certificate(question, Asked(count, diversity, claim, prices), points, boxes, [fact], [])
@@ -87,13 +102,22 @@ def _certifiable(problem: Problem, rules: Rules, count: int, chosen: Chosen | No
             raise CertificateError(f"no certificate: two bins of `{problem.card.names[j]}` have one value")
 
 
-def _in_doubt(problem: Problem) -> bool:
-    """Whether some choice, allowed or not, has a score at an end of what will do."""
-    wide = replace(problem, low=-math.inf, high=math.inf)
-    bins = wide.singles({"proximity": 1.0}, math.inf, NEVER).bins
-    scores = problem.scores(bins)
-    ends = [end for end in (problem.low, problem.high) if math.isfinite(end)]
-    return any(bool((np.abs(scores - end) <= 2 * problem.doubt).any()) for end in ends)
+def _beyond(reach: float) -> float:
+    """A little more than what a fact reaches to, so that no rounding leaves a choice out."""
+    return reach * (1 + 2 * ROOM)
+
+
+def _beyond_doubt(problem: Problem, objective: Mapping[str, float], most: float, deadline: Deadline) -> None:
+    """Raise CertificateError where some choice that costs at most so much has a score at an end of what will do."""
+    for end in (problem.low, problem.high):
+        if math.isfinite(end):
+            around = replace(
+                problem, low=end - problem.doubt, high=end + problem.doubt, target=None, accepts=lambda _: True
+            )
+            if list_singles(around, objective, most, deadline).size:
+                raise CertificateError(
+                    "no certificate: a score lies so near to the end that only the scorecard can tell"
+                )
 
 
 # --- regions ---------------------------------------------------------------------------------------------------------
@@ -116,26 +140,38 @@ def _bins(problem: Problem, question: Question, bins: Sequence[tuple[int, int]])
 
 
 class _ByPrices(NamedTuple):
-    """Prices, what a choice may cost at most in a set that is as good, and which ones (choices,) may be in it."""
+    """Prices, what a choice may cost at most in a set that is as good, such choices, shape (choices, variables), and
+    which of them, (choices,), may be in it.
+    """
 
     found: Priced
     reach: float
+    bins: Array
     keep: Array
 
 
-def _by_prices(listed: Singles, rules: Rules, count: int, chosen: Chosen) -> _ByPrices | None:
+def _by_prices(
+    problem: Problem, objective: Mapping[str, float], rules: Rules, count: int, chosen: Chosen, deadline: Deadline
+) -> _ByPrices | None:
     """Prices that leave few choices; None where values may be the same, or two are asked for at most."""
-    if not rules.values or count < 3 or listed.size < count:
+    if not rules.values or count < 3:
         return None
-    found = priced(listed.bins, listed.cost, count, NEVER, features=rules.features)
-    if found is None:
-        return None
-    # A set that costs less has members only that exceed the least one, prices included, by less than it the bound.
-    gap = chosen.cost - found.bound + ROOM
-    reach = found.least + gap
-    if (listed.cost <= reach).sum() > MOST_LISTED:
-        return None
-    return _ByPrices(found, reach, found.excess <= gap)
+    most = chosen.reach
+    for _ in range(LISTS):
+        listed = list_singles(problem, objective, _beyond(most), deadline)
+        found = priced(listed.bins, listed.cost, count, deadline, features=rules.features)
+        if found is None:
+            return None
+        # A set that costs less has members only that exceed the least one, prices included, by less than it the bound.
+        gap = chosen.cost - found.bound + ROOM
+        reach = found.least + gap
+        if reach <= most:
+            near = listed.cost <= _beyond(reach)
+            if near.sum() > MOST_LISTED:
+                return None
+            return _ByPrices(found, reach, listed.bins[near], found.excess[near] <= gap)
+        most = reach
+    return None
 
 
 def _prices(problem: Problem, question: Question, found: Priced) -> Prices:

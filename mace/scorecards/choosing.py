@@ -3,7 +3,8 @@
 In:  a `Problem`, an objective, how many, and what any two must not have in common.
 Out: `Chosen`: the bins, the sum, and how far the list of single choices had to reach.
 Promise: no set that is allowed costs less. A set of K with a member that costs more than r costs more than r plus the
-best set of K - 1: so the list need not reach beyond the difference of the two.
+best set of K - 1: so the list need not reach beyond the difference of the two, and where there are many choices it
+grows until it does.
 """
 
 from __future__ import annotations
@@ -16,14 +17,18 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.deadline import NEVER, Deadline, now
+from mace.scorecards.listing import Floor, Singles, floor_of, list_singles, some_singles
 from mace.scorecards.pricing import priced
-from mace.scorecards.problem import Array, Problem, Singles, supports
+from mace.scorecards.problem import Array, Problem, supports
 from mace.solve.compatible import best_from
 from mace.solve.compiled import interruptible
 
 STEPS = 10_000_000  # rows looked at between the first two looks at the clock
 LATE = 1.1  # of the time left, what the next search may take
 FIRST_ROOM = 0.02  # of the bound by prices, within which a set is looked for first
+FEW_CHOICES = 20_000  # so few are listed at once, whatever they cost
+FIRST_LIST = 0.01  # of what choices exceed the bound by, what those of the first list may
+WIDER = 1.25  # times as much as before, what those of the next list may
 FEW = 256  # choices, the cheapest ones, that are looked at before all are
 
 
@@ -188,6 +193,50 @@ def warm() -> None:
     _Search(one, Rules(), 1, NEVER).exact()
 
 
+class _Growing:
+    """The cheapest choices that will do, and dearer ones where they are asked for. Raises TimeOverError.
+
+    most: what the choices listed so far cost at most; infinite where these are all.
+    """
+
+    floor: Floor
+    listed: Singles
+
+    def __init__(self, problem: Problem, objective: Mapping[str, float], count: int, deadline: Deadline) -> None:
+        self.problem, self.objective, self.deadline = problem, objective, deadline
+        self.floor = floor_of(problem, objective)
+        # What the distance from a target costs no floor tells.
+        self.at_once = problem.counted <= FEW_CHOICES or problem.target is not None
+        self.some, self.most = some_singles(problem, objective, self.floor), -math.inf
+        self.room = self.floor.widest * FIRST_LIST
+        self.enough = FEW * count if count > 1 else 1
+
+    def first(self) -> Singles:
+        """A list that is long enough to begin with."""
+        while self.most == -math.inf or self.listed.size < self.enough and not self.listed.whole:
+            self.grown()
+        return self.listed
+
+    def grown(self) -> Singles:
+        """A longer list."""
+        self.room *= WIDER
+        most = self.floor.whole.least + self.room
+        if self.some.size and self.most < self.some.cost[0]:  # so far there is none for sure
+            most = min(most, float(self.some.cost[0]))
+        return self.upto(math.inf if self.at_once or self.room >= self.floor.widest else most)
+
+    def upto(self, most: float) -> Singles:
+        """The list of choices that cost at most so much, or longer."""
+        if most > self.most:
+            self.listed = list_singles(self.problem, self.objective, most, self.deadline, self.floor)
+            self.most, self.room = most, max(self.room, most - self.floor.whole.least)
+        return self.listed
+
+    def worth(self, rules: Rules) -> float:
+        """What the differences of any two choices are worth at most."""
+        return 2 * self.floor.limit * (rules.by_features + rules.by_values)
+
+
 def best_set(
     problem: Problem, objective: Mapping[str, float], count: int, rules: Rules, deadline: Deadline,
     seen: Callable[[Chosen], None] = lambda _: None,
@@ -198,30 +247,38 @@ def best_set(
     """
     if rules.values and out_of_reach(problem, count):
         return None
-    everything = problem.singles(objective, math.inf, deadline)
-    if count > 1 and _Search(everything, rules, count, deadline).hopeless(np.arange(everything.size), count):
-        return None
+    choices = _Growing(problem, objective, count, deadline)
+    if not choices.at_once:
+        quick = _Search(choices.some, rules, count, deadline, width=1)
+        members = quick.run()
+        if members is not None:
+            seen(Chosen(choices.some.bins[members], quick.below, math.inf))
+    if choices.first().whole and count > 1:
+        everything = choices.listed
+        if _Search(everything, rules, count, deadline).hopeless(np.arange(everything.size), count):
+            return None
     before, found = 0.0, None
     for size in range(1, count + 1):
-        search = _Search(everything, rules, size, deadline)
-        known = _by_prices(search) if rules.values and size > 2 and not search.rewarded else None
+        known = _by_prices(choices, rules, size) if rules.values and size > 2 and not choices.worth(rules) else None
         if known is not None:
             found = known._replace(reach=known.cost - before)
             if size == count:
                 seen(found)
             before = known.cost
             continue
-        members = _some(search)
-        if members is None:
+        some = _some(choices, rules, size)
+        if some is None:
             return None
-        reach = search.below - before + (size - 1) * search.reward
+        below, members = some.cost, None
+        reach = below - before + (size - 1) * choices.worth(rules)
         # Nothing beyond `reach` is in a better set.
         if size == count:
-            seen(Chosen(everything.bins[members], search.below, reach))
-        near = _cheaper(everything, reach)
-        again = _Search(near, rules, size, deadline, below=search.below)
-        members = again.exact() or members
-        found = Chosen(everything.bins[members], again.below, again.below - before + (size - 1) * search.reward)
+            seen(some._replace(reach=reach))
+        near = _cheaper(choices.upto(_with_room(reach)), reach)
+        again = _Search(near, rules, size, deadline, below=below)
+        members = again.exact()
+        reach = again.below - before + (size - 1) * choices.worth(rules)
+        found = Chosen(some.bins if members is None else near.bins[members], again.below, reach)
         before = found.cost
     return found
 
@@ -240,40 +297,57 @@ def out_of_reach(problem: Problem, count: int) -> bool:
     return False
 
 
-def _by_prices(search: _Search) -> Chosen | None:
+def _by_prices(choices: _Growing, rules: Rules, count: int) -> Chosen | None:
     """The best set, among the choices that prices leave in it; None where they do not tell."""
-    listed, found = search.singles, None
-    if listed.size >= search.count:
-        found = priced(listed.bins, listed.cost, search.count, search.deadline, features=search.rules.features)
-    if found is None:
-        return None
-    room = FIRST_ROOM * max(found.bound, 1e-6)
-    while room < found.excess.max():
-        keep = np.flatnonzero(found.excess <= room)
-        near = Singles(listed.bins[keep], listed.cost[keep], {}, whole=False)
-        below = found.bound + room
-        again = _Search(
-            near, search.rules, search.count, search.deadline, below=below, first=found.excess[keep], room=room
-        )
-        members = again.exact()
-        if members is not None:
-            return Chosen(near.bins[members], again.below, math.inf)
-        room *= 2
-    return None
+    while True:
+        listed, found = choices.listed, None
+        if listed.size >= count:
+            found = priced(listed.bins, listed.cost, count, choices.deadline, features=rules.features)
+        if found is None and listed.whole:
+            return None
+        if found is None:
+            choices.grown()
+            continue
+        room = FIRST_ROOM * max(found.bound, 1e-6)
+        # With its prices a choice beyond the list exceeds the least by `choices.most` less that.
+        while room < found.excess.max() and found.least + room <= choices.most:
+            keep = np.flatnonzero(found.excess <= room)
+            near = Singles(listed.bins[keep], listed.cost[keep], {}, whole=False)
+            below = found.bound + room
+            again = _Search(near, rules, count, choices.deadline, below=below, first=found.excess[keep], room=room)
+            members = again.exact()
+            if members is not None:
+                return Chosen(near.bins[members], again.below, math.inf)
+            room *= 2
+        if listed.whole:
+            return None
+        choices.grown()
 
 
-def _some(search: _Search) -> list[int] | None:
+def _some(choices: _Growing, rules: Rules, count: int, *, any_will_do: bool = False) -> Chosen | None:
     """A set that need not be the best, if there is one: few members are tried at each place, then more, then all."""
-    for search.width in (1, 2, 4):
-        members = search.run()
+    while True:
+        search = _Search(choices.listed, rules, count, choices.deadline, any_will_do=any_will_do)
+        members = None
+        for search.width in (1, 2, 4):
+            members = members or search.run()
+        if members is None and choices.listed.whole:
+            members = search.exact()
         if members is not None:
-            return members
-    return search.exact()
+            return Chosen(choices.listed.bins[members], search.below, math.inf)
+        if choices.listed.whole:
+            return None
+        choices.grown()
+
+
+def _with_room(most: float) -> float:
+    """A little more than a cost, for rounding."""
+    return most * (1 + 1e-12) + 1e-12
 
 
 def _cheaper(singles: Singles, most: float) -> Singles:
     """Those that cost at most so much."""
-    end = int(np.searchsorted(singles.cost, most * (1 + 1e-12) + 1e-12))
+    end = int(np.searchsorted(singles.cost, _with_room(most)))
     return Singles(singles.bins[:end], singles.cost[:end], {k: v[:end] for k, v in singles.parts.items()}, whole=False)
 
 
@@ -281,8 +355,9 @@ def any_set(problem: Problem, count: int, rules: Rules, deadline: Deadline) -> b
     """Whether there is a set at all."""
     if rules.values and out_of_reach(problem, count):
         return False
-    singles = problem.singles({"proximity": 1.0}, math.inf, deadline)
-    return _some(_Search(singles, rules, count, deadline, any_will_do=True)) is not None
+    choices = _Growing(problem, {"proximity": 1.0}, count, deadline)
+    choices.first()
+    return _some(choices, rules, count, any_will_do=True) is not None
 
 
 def next_level(
@@ -295,7 +370,7 @@ def next_level(
 ) -> Chosen | None:
     """The least sum of a second objective over sets whose sum of the first is at most `first[1]`."""
     name, room = first
-    singles = problem.singles({name: 1.0}, room, deadline)
+    singles = list_singles(problem, {name: 1.0}, room, deadline)
     cost = sum((weight * singles.parts[part] for part, weight in second.items()), np.zeros(singles.size))
     order = np.argsort(cost, kind="stable")
     listed = Singles(singles.bins[order], cost[order], {k: v[order] for k, v in singles.parts.items()}, whole=False)

@@ -57,6 +57,7 @@ class _Asked:
     seconds: float
     method: str
     core: tuple[str, ...] = ()
+    why: str = ""
     values: dict[str, float] = field(default_factory=dict)
 
 
@@ -175,18 +176,21 @@ class Counterfactual:
         problem = self._problem(row, y, outcome_type, max_changes, actionable, hard, soft)
         rules = Rules("diversity_features" in hard, "diversity_values" in hard,
                       soft.get("diversity_features", 0.0), soft.get("diversity_values", 0.0))  # fmt: skip
-        deadline, core = Deadline.asked(time_limit), tuple[str, ...]()
+        deadline, core, why = Deadline.asked(time_limit), tuple[str, ...](), ""
         seen: list[Chosen] = []
         try:
             chosen = _solve(problem, aims, soft, method, n_cf, rules, priority_tol, deadline, seen)
             status = "OPTIMAL" if chosen is not None else "INFEASIBLE"
             if chosen is None:
                 core = _core(problem, n_cf, rules, deadline)
-        except TimeOverError:
+        except TimeOverError as over:
             chosen, status = (seen[-1], "FEASIBLE") if seen else (None, "UNKNOWN")
+            why = str(over)
         values = {} if chosen is None else _parts(problem, chosen, aims)
         seconds = time.perf_counter() - began
-        self._asked = _Asked(problem, rules, n_cf, aims, row, index, chosen, status, seconds, method, core, values)
+        self._asked = _Asked(
+            problem, rules, n_cf, aims, row, index, chosen, status, seconds, method, core, why, values
+        )  # fmt: skip
         return self
 
     def _problem(
@@ -265,8 +269,13 @@ class Counterfactual:
 
     @property
     def status(self) -> str:
-        """One of OPTIMAL, INFEASIBLE, and when the time was over FEASIBLE (a set, perhaps not the best) or UNKNOWN."""
+        """One of OPTIMAL, INFEASIBLE, and at a limit FEASIBLE (a set, perhaps not the best) or UNKNOWN."""
         return self._generated.status
+
+    @property
+    def why(self) -> str:
+        """Which limit ended the search: that of time, or of how many choices of bins are listed; "" where none did."""
+        return self._generated.why
 
     @property
     def core(self) -> tuple[str, ...]:
@@ -298,7 +307,7 @@ class Counterfactual:
 
         asked = self._generated
         if asked.chosen is None:
-            raise MaceError(f"there is no set to show: {asked.status}")
+            raise MaceError(f"there is no set to show: {asked.status}{asked.why and f' ({asked.why})'}")
         rows = []
         for bins in asked.chosen.bins:
             places = asked.problem.places(bins)
@@ -321,7 +330,7 @@ class Counterfactual:
 
         asked = self._generated
         if asked.chosen is None:
-            raise MaceError(f"there is no set to show: {asked.status}")
+            raise MaceError(f"there is no set to show: {asked.status}{asked.why and f' ({asked.why})'}")
         start = asked.problem.start
         found = [self._raw(asked.query, asked.problem.places(bins), start) for bins in asked.chosen.bins]
         return pd.DataFrame(found, index=[asked.index] * len(found))
@@ -330,7 +339,8 @@ class Counterfactual:
     def information(self, print_level: int = 1) -> None:
         """Print what was asked and what came of it, and with `print_level` 2 the options."""
         asked = self._generated
-        lines = [f"status: {asked.status}" + (f" ({', '.join(asked.core)})" if asked.core else "")]
+        reason = ", ".join(asked.core) or asked.why
+        lines = [f"status: {asked.status}" + (f" ({reason})" if reason else "")]
         if print_level > 1:
             options = {name: getattr(self, name) for name in ("special_missing", "n_jobs", "verbose", "proximity")}
             lines += [f"{name}: {value}" for name, value in options.items()]

@@ -17,7 +17,8 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.scorecards.choosing import Chosen, Rules, best_set
-from mace.scorecards.problem import OBJECTIVES, Array, Problem, Singles
+from mace.scorecards.listing import Singles, list_singles
+from mace.scorecards.problem import OBJECTIVES, Array, Problem
 
 OUTCOME = "diff_outcome"
 DIFFERENCES = ("diversity_features", "diversity_values")
@@ -43,7 +44,7 @@ def by_priority(
     if best is None:
         return None
     limits[first] = best.cost + max(tolerance * abs(best.cost), ROUNDING)
-    singles = plain.singles({first: 1.0}, limits[first] if first in OBJECTIVES else math.inf, deadline)
+    singles = list_singles(plain, {first: 1.0}, limits[first] if first in OBJECTIVES else math.inf, deadline)
     singles.parts[OUTCOME] = problem.far(problem.scores(singles.bins))
     for name in names[1:]:
         search = _Search(singles, rules, count, limits, name, deadline)

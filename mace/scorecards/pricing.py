@@ -49,7 +49,9 @@ def priced(bins: Array, cost: Array, count: int, deadline: Deadline, *, features
         found = linprog(
             cost[active], A_ub=part.T.tocsr(), b_ub=np.ones(part.shape[1]), A_eq=np.ones((1, len(active))),
             b_eq=[float(count)], bounds=(0, None), method="highs",
+            options={} if (left := deadline.left()) is None else {"time_limit": max(left, 0.01)},
         )  # fmt: skip
+        deadline.look("pricing bins")
         if found.status == 2 and len(active) < len(cost):  # too few choices yet
             active = np.arange(min(len(cost), 4 * len(active)))
             continue

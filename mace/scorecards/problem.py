@@ -1,7 +1,7 @@
 """What is asked of a scorecard: which bins may be chosen, which scores will do, and what a choice costs.
 
 In:  a `Card`, the bins that the row lies in, what is wanted.
-Out: `Problem`, and `Singles`: every choice of bins whose score will do, the cheapest first.
+Out: a `Problem`, which says of choices of bins what they cost, and whether their score will do.
 
     proximity  sum of w_i |x_i - x'_i| over the variables, x the values of bins, w_i = 1 / range_i
     closeness  sum of |F^T (x' - mu)|, where F F^T is the inverse of the covariance of the training data's values
@@ -12,21 +12,17 @@ Source: Navas-Palencia 2021, "Optimal Counterfactual Explanations for Scorecard 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.deadline import Deadline
-from mace.errors import MaceError
 from mace.scorecards.card import Card
 
 Array = NDArray[Any]
-MOST_SINGLES = 3_000_000
 DOUBT = 1e-9  # scores that are nearer to an end are asked of the scorecard itself
 ROUNDED = 2.0**-49  # of the size of a score: how far one of its sums may be off
 WORD = 62  # variables whose sets are the bits of one whole number
@@ -45,23 +41,6 @@ class Near(NamedTuple):
 
     factor: Array
     mean: Array
-
-
-class Singles(NamedTuple):
-    """Choices of bins, the cheapest first: shape (n, variables), -1 where a variable stays; and their costs, (n,).
-
-    whole: whether these are all choices whose score will do.
-    """
-
-    bins: Array
-    cost: Array
-    parts: dict[str, Array]
-    whole: bool
-
-    @property
-    def size(self) -> int:
-        """How many there are."""
-        return len(self.cost)
 
 
 @dataclass(frozen=True)
@@ -111,58 +90,20 @@ class Problem:
             for j in range(len(self.card.variables))
         ]
 
-    def singles(self, objective: Mapping[str, float], most: float, deadline: Deadline, changes: int = -1) -> Singles:
-        """All choices that will do and cost at most `most` by a weighted sum of objectives; raises TimeOverError.
+    @property
+    def counted(self) -> int:
+        """How many choices there are, whatever their score."""
+        ways = [1] + [0] * self.most_changes  # by how many variables they move
+        for choice in self.choices:
+            ways = [one + len(choice) * fewer for one, fewer in zip(ways, [0, *ways], strict=False)]
+        return sum(ways)
 
-        changes: at most so many, where that is fewer than the problem allows.
-        """
-        limit = self.most_changes if changes < 0 else min(changes, self.most_changes)
-        movable = [j for j, choice in enumerate(self.choices) if choice]
-        found, total = [], 0
-        for size in range(min(limit, len(movable)) + 1):
-            for support in combinations(movable, size):
-                deadline.look("listing the choices of bins")
-                one = self._of(support, objective, most)
-                if one is not None:
-                    total += len(one.cost)
-                    found.append(one)
-                if total > MOST_SINGLES:
-                    raise MaceError(f"more than {MOST_SINGLES:,} choices of bins", hint="Allow fewer changes.")
-        parts = {
-            name: np.concatenate([one.parts[name] for one in found] or [np.zeros(0)]) for name in (*OBJECTIVES, "far")
-        }
-        bins = np.concatenate([one.bins for one in found] or [np.zeros((0, len(self.choices)), np.int16)])
-        cost = np.concatenate([one.cost for one in found] or [np.zeros(0)])
-        order = np.lexsort((*bins.T[::-1], cost))
-        return Singles(
-            bins[order], cost[order], {k: v[order] for k, v in parts.items()},
-            most == math.inf and limit >= min(self.most_changes, len(movable)),
-        )  # fmt: skip
-
-    def _of(self, support: Sequence[int], objective: Mapping[str, float], most: float) -> Singles | None:
-        """The choices that change just these variables."""
-        by = objective.get("proximity", 0.0)
-        bins = np.full((1, len(self.choices)), -1, np.int16)
-        near, score = np.zeros(1), np.full(1, self.card.score(self.start))
-        room = [(self.gains[j].max(), self.gains[j].min(), self.steps[j].min()) for j in support]
-        for n, j in enumerate(support):
-            up, down, least = (sum(part) for part in zip(*room[n + 1 :], strict=True)) if room[n + 1 :] else (0, 0, 0)
-            count = len(self.choices[j])
-            near = (near[:, None] + self.steps[j]).ravel()
-            score = (score[:, None] + self.gains[j]).ravel()
-            bins = np.repeat(bins, count, axis=0)
-            bins[:, j] = np.tile(np.array(self.choices[j], np.int16), len(bins) // count)
-            keep = (score + up >= self.low - self.doubt) & (score + down <= self.high + self.doubt)
-            keep &= by * (near + least) <= most
-            bins, near, score = bins[keep], near[keep], score[keep]
-            if not len(near):
-                return None
-        if not support and not self.low - self.doubt <= score[0] <= self.high + self.doubt:
-            return None
-        parts = {"proximity": near, "closeness": self.closeness(bins), "far": self.far(score)}
-        cost = sum((objective.get(name, 0.0) * parts[name] for name in OBJECTIVES), np.zeros(len(near))) + parts["far"]
-        keep = (cost <= most) & self._sure(bins, score)
-        return Singles(bins[keep], cost[keep], {k: v[keep] for k, v in parts.items()}, whole=False)
+    def proximity(self, bins: Array) -> Array:
+        """What each choice costs in proximity, shape (n,)."""
+        total = np.zeros(len(bins))
+        for j, (values, now) in enumerate(zip(self.values, self.start, strict=True)):
+            total += self.weights[j] * np.abs(values[np.where(bins[:, j] < 0, now, bins[:, j])] - values[now])
+        return total
 
     def closeness(self, bins: Array) -> Array:
         if self.near is None:
@@ -191,7 +132,7 @@ class Problem:
         found: Array = weight * np.abs(outcome - wanted)
         return found
 
-    def _sure(self, bins: Array, score: Array) -> Array:
+    def sure(self, bins: Array, score: Array) -> Array:
         """Which choices have a score that will do; where it is in doubt the scorecard is asked."""
         inside: Array = (score > self.low + self.doubt) & (score < self.high - self.doubt)
         for n in np.flatnonzero(~inside):

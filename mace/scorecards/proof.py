@@ -17,6 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from mace.base.deadline import Deadline
 from mace.problem.proof import Dual, Leaf, Multipliers, Proof, Split
 from mace.problem.question import Question
 from mace.scorecards.problem import Array, Problem
@@ -41,9 +42,10 @@ class Prover:
     objective: Mapping[str, float]
     boxes: Sequence[Box]
     reach: Fraction | None
+    deadline: Deadline
 
     def run(self) -> Proof:
-        """The nodes, in preorder."""
+        """The nodes, in preorder; raises TimeOverError."""
         problem, question = self.problem, self.question
         self.order = list(range(len(question.axes)))[::-1]
         self.values, self.numbers = [], []
@@ -171,6 +173,7 @@ class Prover:
         if leaf is not None:
             yield leaf
             return
+        self.deadline.look("writing the proof")
         j = self.order[len(taken)]
         axis, rule = self.question.axes[j], Leaf("rule", j)
         assert isinstance(axis, GridAxis)

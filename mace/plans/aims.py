@@ -216,6 +216,7 @@ def within(task: Task, points: int, gap: Gap, deadline: Deadline) -> Iterator[tu
 
     points: as many distances as that, equally far from one another; those of which the plan is known already are left
             out.
+    Where the time is over before the least distance is known, the last one is what was found of it.
     """
     cheapest = best(task, [COST], gap, deadline)
     if cheapest.found.plan is None or cheapest.found.why:
@@ -225,6 +226,9 @@ def within(task: Task, points: int, gap: Gap, deadline: Deadline) -> Iterator[tu
     yield far, cheapest
     nearest = best(task, [GOWER, COST], gap, deadline)
     if nearest.found.plan is None or nearest.found.why:
+        plan = nearest.found.plan
+        near = far if plan is None else min(far, task.gower(plan.end))
+        yield near, nearest if near < far else nearest._replace(found=replace(nearest.found, plan=None))
         return
     least = task.gower(nearest.found.plan.end)
     now = far

@@ -56,17 +56,16 @@ class Proposed(NamedTuple):
 
 
 def search(task: Task, settings: Settings = PUBLISHED, deadline: Deadline = NEVER) -> list[Proposed]:
-    """The plans that no other one found beats in every objective, the cheapest first.
+    """The plans that no other one found beats in every objective, the cheapest first; at the deadline some of them.
 
     Raises MaceError if pymoo is not installed.
     """
     try:
         from pymoo.algorithms.soo.nonconvex.brkga import BRKGA
         from pymoo.core.problem import Problem
-        from pymoo.optimize import minimize
     except ImportError:
         raise MaceError("pymoo is not installed", hint='pip install "mace-smt[search]"') from None
-    reader = _Reader(task)
+    reader = _Reader(task, deadline)
 
     class Decoded(Problem):  # type: ignore[misc]  # pymoo has no types
         """The genotypes of a generation, decoded and asked together."""
@@ -79,8 +78,6 @@ def search(task: Task, settings: Settings = PUBLISHED, deadline: Deadline = NEVE
             out["F"] = np.array(
                 [[WORST + n if f is None else float(f) for f in row] for n, row in enumerate(reader.read(X))]
             )
-            if deadline.over:
-                algorithm.termination.force_termination = True
 
     # The elites are the front, whatever their number.
     size = settings.population
@@ -88,15 +85,17 @@ def search(task: Task, settings: Settings = PUBLISHED, deadline: Deadline = NEVE
         n_elites=0, n_offsprings=round(size * settings.offspring), n_mutants=round(size * settings.mutants),
         bias=settings.bias, eliminate_duplicates=True,
     )  # fmt: skip
-    minimize(Decoded(), algorithm, ("n_gen", settings.generations), seed=settings.seed, verbose=False)
+    algorithm.setup(Decoded(), termination=("n_gen", settings.generations), seed=settings.seed, verbose=False)
+    while algorithm.has_next() and not deadline.over:
+        algorithm.next()
     return reader.front()
 
 
 class _Reader:
     """Genotypes to objectives; keeps every accepted plan with objectives of its own."""
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    def __init__(self, task: Task, deadline: Deadline) -> None:
+        self.task, self.deadline = task, deadline
         self.actions = len(task.world.actions)
         self.axes = task.question.axes
         self.found: dict[tuple[Fraction, ...], Proposed] = {}
@@ -105,8 +104,11 @@ class _Reader:
         self.accepted: dict[Point, bool] = {}
 
     def read(self, genotypes: Floats) -> list[Sequence[Fraction | None]]:
-        """The objectives of each genotype; all None for one that is no plan, or whose end the model refuses."""
-        plans = [self._decoded(row) for row in genotypes]
+        """The objectives of each genotype; all None for one that is no plan, or whose end the model refuses.
+
+        At the deadline the rest of them are taken for no plans: one generation may take longer than the whole limit.
+        """
+        plans = [None if self.deadline.over else self._decoded(row) for row in genotypes]
         self._ask({plan.end: None for plan in plans if plan is not None and plan.end not in self.accepted})
         rows: list[Sequence[Fraction | None]] = []
         for plan in plans:
@@ -131,6 +133,8 @@ class _Reader:
         """What no other plan found beats in every objective, the cheapest first; each end is asked about alone, too."""
         kept: list[Proposed] = []
         for one in sorted(self.found.values(), key=lambda found: found.objectives):
+            if kept and self.deadline.over:
+                break
             beaten = any(all(a <= b for a, b in zip(o.objectives, one.objectives, strict=True)) for o in kept)
             if not beaten and self.task.judge.confirms(self.task.question, one.plan.end):
                 kept.append(one)

@@ -1,7 +1,7 @@
 """What `Planner.front` returns: the cheapest plan for each count of actions, or for each distance allowed.
 
 Promise: each plan's bound is proved of all plans with at most its count; where the first has no plan, nothing with so
-few reaches the goal.
+few reaches the goal. A plan whose cost is settled costs less than every plan before it.
 """
 
 from __future__ import annotations

@@ -117,6 +117,8 @@ class Planner:
             within(task, points, close, deadline) if by == GOWER else front(task, count_of(task, by), close, deadline)
         )
         for most, aimed in allowed:
+            if made and _beats(aimed.found, made[-1].plan):
+                made.pop()
             made.append(Point(most if isinstance(most, int) else nearest(most), _plan(aimed, close, now() - began)))
             began = now()
         return PlanFront(by, made[::-1])
@@ -164,6 +166,15 @@ def plan(
         x, goal=goal, horizon=horizon, discount=discount, objectives=objectives, avoid=avoid, count=count,
         proposer=proposer, gap=gap, rgap=rgap, timeout=timeout,
     )  # fmt: skip
+
+
+def _beats(found: Found, dearer: Plan) -> bool:
+    """Whether a plan with less of what is counted costs as little as one whose cost is settled.
+
+    As it does where an action more costs nothing.
+    """
+    cost = dearer.exact_cost if dearer.status == "optimal" else None
+    return found.plan is not None and not found.why and cost is not None and found.plan.cost <= cost
 
 
 def _proposed(task: Task, proposer: str | None, deadline: Deadline) -> Replayed | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 import mace
+from mace.base.deadline import Deadline
 from mace.cli import app
 from mace.errors import CertificateError, MaceError
-from mace.plans import audit_plans
+from mace.plans import aims, audit_plans
 from mace.space.axes import Point
 from mace.worlds.steps import point_of
 from tests.plans.small_worlds import frame_of, plans
@@ -142,6 +144,49 @@ def test_counts_fronts_and_further_plans_are_those_of_enumeration() -> None:
 @pytest.mark.slow
 def test_counts_fronts_and_further_plans_in_many_worlds() -> None:
     assert sum(agrees(seed) > 1 for seed in (19, 29, 34, 44)) == 4
+
+
+@pytest.mark.parametrize("looks", [1, 2, 5, 10, 20])
+def test_a_front_by_distance_says_where_the_time_was_over(looks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    planner, x = asked(2)
+    assert x is not None
+    whole = planner.front(x, "gower", goal=1, **EXACT).points
+    nearest = planner.plan(x, goal=1, objectives="gower", **EXACT).exact_gower
+    searched = aims.best
+
+    def late(task: Any, wanted: Any, gap: Any, deadline: Any, *rest: Any) -> Any:
+        # The cheapest plan is found in time, the nearest end is not.
+        left = iter(range(looks))
+        clock = Deadline(1.0, 0.0, lambda: -1.0 if next(left, None) is not None else 1.0)
+        return searched(task, wanted, gap, clock if wanted[0] == "gower" else deadline, *rest)
+
+    monkeypatch.setattr(aims, "best", late)
+    points = planner.front(x, "gower", goal=1, **EXACT).points
+    assert points[-1].plan.exact_cost == whole[-1].plan.exact_cost
+    if points[0].plan.status != "optimal":  # else the nearest one was found before
+        assert points[0].plan.why and points[0].plan.status in ("bounded", "unknown")
+        assert points[0].plan.exact_gower is None or nearest <= points[0].plan.exact_gower < points[-1].plan.exact_gower
+    assert looks > 1 or points[0].plan.status in ("bounded", "unknown")
+
+
+def test_a_front_has_no_plan_that_costs_as_much_as_one_with_fewer_actions() -> None:
+    space = mace.Space([mace.Feature("debt", "integer", 0, 9), mace.Feature("savings", "integer", 0, 9)])
+    text = """
+action ask:
+    parameter v: int in [0, 1]
+    savings = savings + v
+    cost v
+action pay:
+    parameter v: int in [1, 9]
+    debt = debt - v
+    cost v
+"""
+    planner = mace.Planner("return 1 if debt <= 2 else 0\n", space, mace.World.read(text, space))
+    for by in ("steps", "touching savings", "gower"):
+        points = planner.front({"debt": 5, "savings": 3}, by, goal=1, **EXACT).points
+        costs = [point.plan.exact_cost for point in points if point.plan.steps]
+        assert costs == sorted(set(costs), reverse=True), by
+    assert agrees(2045) > 1  # its cheapest plan of three actions takes one that costs nothing
 
 
 WORLD = """

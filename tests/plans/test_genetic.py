@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
 import numpy as np
 import pytest
 
+from mace.base.deadline import Deadline
 from mace.errors import MaceError
 from mace.plans.genetic import Settings, search
 from mace.plans.search import Search
@@ -32,6 +34,17 @@ def test_a_plan_of_the_genetic_search_is_where_the_proved_search_begins(monkeypa
     assert plan.exact_cost == plan.exact_lower_bound == planner.plan(x, **exact).exact_cost  # type: ignore[arg-type]
     with pytest.raises(MaceError, match="no proposer of plans is called 'brgka'"):
         planner.plan(x, proposer="brgka", **exact)  # type: ignore[arg-type]
+
+
+def test_the_genetic_search_ends_at_its_deadline() -> None:
+    planner = planner_of(2)
+    rows = frame_of(planner.space, np.random.default_rng(1002), 12)
+    x = rows[(rows.a + rows.b <= 18) & (planner.explainer.decisions(rows) != 1)].iloc[0]
+    task, endless = task_of(planner.explainer, planner.world, x, 1, None, True), Settings(generations=10**6)
+    for seconds in (0.1, 1.0):
+        began = time.monotonic()
+        search(task, endless, Deadline.after(seconds))
+        assert time.monotonic() - began < seconds + 2  # a flag on what had been copied ended nothing
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mace.base.deadline import Deadline
 from mace.base.values import plain
@@ -20,6 +21,7 @@ from mace.problem.distance import Norm
 from mace.problem.goals import Margin, Probability
 from mace.search.aims import Aim, GoalAim
 from mace.search.blackbox import BlackBox, Calls
+from mace.search.chart import Floats
 from mace.search.protocol import Run, Task
 from mace.solve.driver import Status
 from mace.solve.protocol import Gap
@@ -71,28 +73,40 @@ def about_probabilities(aim: Aim) -> bool:
     return isinstance(aim, GoalAim) and isinstance(aim.wanted, (Probability, Margin))
 
 
-def agrees(enclosure: Enclosure, calls: Calls, *, likely: bool = False) -> bool:
-    """Whether what the model says of some rows lies within its bounds.
+def agrees(enclosure: Enclosure, calls: Calls, deadline: Deadline, *, likely: bool = False) -> bool:
+    """Whether what the model says of some rows lies within its bounds. Raises TimeOverError.
 
     likely: what it says of probabilities, too.
     """
+    from mace.search.boxes import at_once
+
+    chart, size = calls.chart, at_once(enclosure)
+    rows = chart.uniform(np.random.default_rng(0), COMPARED)
+    matrix, said = chart.matrix(rows, enclosure.columns), calls.answers(rows)
+    own = calls.probabilities(rows) if likely and enclosure.model.classes else None
+    for first in range(0, len(rows), size):
+        deadline.look("comparing the bounds with what the model says")
+        part = slice(first, first + size)
+        if not _agree(enclosure, matrix[part], said[part], None if own is None else own[part]):
+            return False
+    return True
+
+
+def _agree(enclosure: Enclosure, matrix: Floats, said: NDArray[Any], own: Floats | None) -> bool:
+    """The same of a few rows. said: what the model decides; own: its probabilities, where they are asked about."""
     from mace.compilers.enclosures.bounds import Range
     from mace.compilers.enclosures.enclosed import numbers, possible, probabilities
 
-    chart, model = calls.chart, enclosure.model
-    rows = chart.uniform(np.random.default_rng(0), COMPARED)
-    matrix = chart.matrix(rows, enclosure.columns)
-    said = calls.answers(rows)
+    model, points = enclosure.model, Range(matrix, matrix)
     if not model.classes:
-        low, high = numbers(model, Range(matrix, matrix)).said
+        low, high = numbers(model, points).said
         return bool(((low[:, 0] <= said) & (said <= high[:, 0])).all())
-    classes = possible(model, Range(matrix, matrix)).classes
+    classes = possible(model, points).classes
     if not all(classes[row, model.classes.index(plain(label))] for row, label in enumerate(said)):
         return False
-    if not likely:
+    if own is None:
         return True
-    low, high = probabilities(model, Range(matrix, matrix)).said
-    own = calls.probabilities(rows)
+    low, high = probabilities(model, points).said
     return bool(((low <= own) & (own <= high)).all())
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.arguments import checked, is_frame
-from mace.base.deadline import Deadline, now
+from mace.base.deadline import Deadline, TimeOverError, now
 from mace.base.escape import short
 from mace.base.meant import among
 from mace.base.values import plain
@@ -183,7 +183,8 @@ class _Search:
     callback: Callable[[Bracket], None] | None
     gap: Gap
     trace: list[Asked] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what leaves the answers in doubt
+    unused: str = ""  # why bounds over boxes are not used
     spent: int = 0  # rows asked about beside the search
     levelled: bool = False  # whether an answer shows the levels of its score
 
@@ -323,14 +324,20 @@ class _Search:
         enclosure = self.unread.enclosure
         if enclosure is None or self.most is not None or not takes(run.task, aim, enclosure):
             return None
-        if not agrees(enclosure, self.calls, likely=about_probabilities(aim)):
-            self.notes.append(f"the bounds of {enclosure.model.name} are not used: the model says something else")
+        deadline = self.deadline.share(0.5)
+        try:
+            agreed = agrees(enclosure, self.calls, deadline, likely=about_probabilities(aim))
+        except TimeOverError as over:
+            self.unused = f"the bounds of {enclosure.model.name} are not used: {over}"
             return None
-        said = bounded(run, aim, enclosure, self.gap, self.deadline.share(0.5))
+        if not agreed:
+            self.unused = f"the bounds of {enclosure.model.name} are not used: the model says something else"
+            return None
+        said = bounded(run, aim, enclosure, self.gap, deadline)
         if said.point is not None and not self._again(said.point, aim, run.task.asked):
             return _Found(None, "unknown", Fraction(0), DIFFERENTLY)
         if self.notes:
-            return _Found(said.point, "bounded" if said.point else "unknown", Fraction(0), DIFFERENTLY)
+            return _Found(said.point, "bounded" if said.point else "unknown", Fraction(0), self.notes[-1])
         if said.point is not None:
             self._progress(self.place.distance_of(said.point), said.lower, said.point, 0.0)
         return _Found(said.point, said.status, said.lower, said.why, note=said.note)
@@ -342,7 +349,7 @@ class _Search:
             return _Found(None, "unknown", Fraction(0), DIFFERENTLY)
         if self.notes:
             upper = found.point
-            return _Found(upper, "bounded" if upper else "unknown", Fraction(0), DIFFERENTLY)
+            return _Found(upper, "bounded" if upper else "unknown", Fraction(0), self.notes[-1])
         if found.lower is None:
             note = f"asked about all {found.allowed} allowed points; this rests on the model answering as it did"
             return _Found(None, "infeasible", Fraction(0), "", note=note)
@@ -417,7 +424,7 @@ class _Search:
             trace=self.trace,
             space=place.space,
             decision=decision,
-            notes=[*notes, *self.notes],
+            notes=[*notes, *filter(None, [self.unused]), *self.notes],
             levels=told.levels(first.score or (first.missed.score if first.missed else None)) if self.levelled else [],
             calls=calls,
             unproved="the model is only asked",

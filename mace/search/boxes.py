@@ -82,6 +82,11 @@ def may_have(enclosure: Enclosure, wanted: Wanted, columns: Range) -> May:
     return May(goal, share)
 
 
+def at_once(enclosure: Enclosure) -> int:
+    """How many boxes are bounded at once."""
+    return max(1, min(BATCH, LARGEST // max(1, len(enclosure.columns) * enclosure.model.width)))
+
+
 @dataclass(frozen=True, slots=True)
 class _Near:
     """Of a side: the index that is nearest to the start, its exact change, the columns' ends, and their middle's."""
@@ -120,7 +125,7 @@ class BoxSearch:
         whole = tuple(map(full, self.axes))
         self._push(waiting, whole)
         looked, why = 0, ""
-        size = self._at_once()
+        size = at_once(self.enclosure)
         while waiting:
             why = self.deadline.why if self.deadline.over else self.run.task.asked.why
             if len(waiting) > MOST:
@@ -191,11 +196,6 @@ class BoxSearch:
                 for k, ends in zip(self.of_feature[j], self._near(j, side).ends, strict=True):
                     low[row, k], high[row, k] = ends
         return Range(low, high)
-
-    def _at_once(self) -> int:
-        """How many boxes are bounded at once."""
-        columns = len(self.enclosure.columns)
-        return max(1, min(BATCH, LARGEST // max(1, columns * self.enclosure.model.width)))
 
     def _divided(self, boxes: Sequence[Box]) -> list[Box]:
         """The parts of boxes in which a nearer point may be."""

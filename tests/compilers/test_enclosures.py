@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import mace
+from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.compilers.enclosures import bounds
 from mace.compilers.enclosures.bounds import Bounds, Range, over
 from mace.compilers.enclosures.registry import ENCLOSED, enclosed
@@ -156,9 +157,25 @@ def test_bounds_that_the_model_contradicts_are_not_used(rows: pd.DataFrame, labe
     explainer = explainer_of(model, SPACE)
     assert isinstance(explainer, Unread) and explainer.enclosure is not None
     calls = Calls(explainer.box, Chart(Place(SPACE, SPACE.axes(ROW), norm("l1", 4))))
-    assert agrees(explainer.enclosure, calls)
+    assert agrees(explainer.enclosure, calls, NEVER)
     turned = replace(explainer.enclosure.model, decisions=explainer.enclosure.model.decisions[::-1])
-    assert not agrees(replace(explainer.enclosure, model=turned), calls)
+    assert not agrees(replace(explainer.enclosure, model=turned), calls, NEVER)
+
+
+def test_bounds_are_compared_with_the_model_within_the_time_limit(rows: pd.DataFrame, labels: Any) -> None:
+    # Of 256 rows at once, as they were: of a machine of 1,300 stored rows six seconds, whatever the limit.
+    model = machine(rows, labels, sklearn("svm.SVC"))
+    explainer = explainer_of(model, SPACE)
+    assert isinstance(explainer, Unread) and explainer.enclosure is not None
+    looks = iter(range(2))
+    late = Deadline(1.0, 0.0, lambda: -1.0 if next(looks, None) is not None else 1.0)
+    calls = Calls(explainer.box, Chart(Place(SPACE, SPACE.axes(ROW), norm("l1", 4))))
+    with pytest.raises(TimeOverError, match="comparing the bounds"):
+        agrees(explainer.enclosure, calls, late)
+    with mock.patch("mace.explain.unread.agrees", side_effect=TimeOverError("time limit (1 s)")):
+        answer = mace.explain(model, SPACE, ROW)
+    assert answer.status == "bounded" and answer.lower_bound == 0
+    assert any("are not used: time limit (1 s)" in note for note in answer.notes)
 
 
 def test_overflow_bounds_nothing() -> None:

@@ -48,6 +48,7 @@ from mace.search.enumeration import MOST, Enumerated, enumerate_points, points_o
 from mace.search.protocol import Effort, Proposal, Proposer, Run, Task
 from mace.search.registry import ProposerSpec, proposer_of
 from mace.search.score import Score
+from mace.search.tabu import Tabu
 from mace.solve.driver import Asked, Bracket, Status
 from mace.solve.protocol import Gap
 from mace.space.axes import Point
@@ -289,9 +290,12 @@ class _Search:
     def _one(self, place: Place, aim: Aim, asked: AskedModel) -> _Found:
         """One answer: by asking about all points where they are few, else by the proposer."""
         task = Task(place, asked, self.unread.numbers, self.constrained)
-        run = Run(self.proposer, task, self.random_state, Effort(None, self.deadline))
+        movable = bool(task.chart.free.any())
+        # A proposer need not take a question in which nothing may change; the row alone settles that.
+        proposer = self.proposer if movable else Tabu()
+        run = Run(proposer, task, self.random_state, Effort(None, self.deadline))
         room = MOST if asked.most is None else min(MOST, asked.most)
-        if not self.constrained and points_of(task) <= room:
+        if not (self.constrained and movable) and points_of(task) <= room:
             return self._proved(enumerate_points(run), aim, task)
         found = self._over_boxes(run, aim)
         if found is not None and found.status in ("optimal", "infeasible"):

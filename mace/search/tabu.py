@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mace.search.chart import Chart, Floats
 from mace.search.limits import check
 from mace.search.observed import nearest_observed
-from mace.search.protocol import Batches, Task, unmovable
+from mace.search.protocol import Batches, Task
 from mace.search.score import WORST, Score, Scores
 from mace.space.axes import Point
 
@@ -50,15 +50,17 @@ class Tabu:
     def __post_init__(self) -> None:
         check(self, zero=("size", "observed"))
 
-    def refusal(self, task: Task) -> str | None:
-        """It takes every task in which something may change."""
-        return unmovable(task)
+    def refusal(self, task: Task) -> str | None:  # noqa: ARG002
+        """It takes every task; where no feature may change it asks about the start alone."""
+        return None
 
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:
         """The start, then the moves of each step."""
         chart = task.chart
         at, free = chart.snap(chart.start)[0], np.flatnonzero(chart.free)
         scores = yield at[None]
+        if not len(free):
+            return None
         known = _Known(chart, at, scores.at(0) if np.isfinite(scores.goal[0]) else WORST)
         if task.rows is not None and len(rows := nearest_observed(chart, task.rows)[: self.observed]):
             known.learn(rows, (yield rows))

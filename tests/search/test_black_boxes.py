@@ -130,6 +130,13 @@ def test_what_needs_a_model_that_is_read_says_who_only_asks_it(model: Any) -> No
         assert "over boxes" in raised.value.hint
 
 
+@pytest.mark.parametrize("settings", [{}, {"constrained": ["a"]}, {"proposer": "swarm"}], ids=str)
+def test_where_nothing_may_change_there_is_no_counterfactual(settings: Any) -> None:
+    space = Space([Feature("a", "integer", 0, 5, change="fixed"), Feature("b", "real", 0, 1, change="fixed")])
+    answer = mace.explain(lambda rows: rows.a > 3, space, {"a": 1, "b": 0.5}, goal=True, **settings)
+    assert answer.status == "infeasible" and not answer.counterfactuals
+
+
 def test_a_small_space_without_the_goal_is_infeasible_and_no_row_is_asked_about_twice() -> None:
     model = Counting(lambda rows: rows.a * rows.b > 45)
     answer = mace.explain(model, SMALL, START, goal=True)

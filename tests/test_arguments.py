@@ -15,6 +15,8 @@ import mace
 import mace.scorecards
 from mace.compilers import load_model
 from mace.errors import ArgumentError, MaceError
+from mace.plans import audit_plans
+from mace.search.swarm import Swarm
 
 SPACE = mace.Space([mace.Feature(name, "integer", lower=0, upper=3) for name in "ab"])
 FRAME = pd.DataFrame([(a, b) for a in range(4) for b in range(4)], columns=list("ab"))
@@ -58,6 +60,21 @@ def test_a_gap_is_a_number_that_is_not_negative_whoever_is_asked(name: str, valu
         with pytest.raises(MaceError, match=f"^{name} must be a number >= 0"):
             ask()
     assert mace.explain(MODEL, SPACE, ROW, **{name: "1/3"}).status == "optimal"
+
+
+def test_so_do_audits_of_plans_proposers_and_black_boxes() -> None:
+    for value in (None, "x", [1], ARRAY):
+        with pytest.raises(MaceError, match="frame must be"):
+            audit_plans(MODEL, SPACE, value, WORLD, goal=True)  # type: ignore[arg-type]
+    with pytest.raises(MaceError, match="groups must be"):
+        audit_plans(MODEL, SPACE, FRAME, WORLD, goal=True, groups=1)  # type: ignore[arg-type]
+    assert list(audit_plans(MODEL, SPACE, FRAME, WORLD, goal=True, groups="a").groups) == ["a"]
+    for make in (lambda: Swarm(inertia=10**400), lambda: Swarm(choose=ARRAY), lambda: mace.Targets({0: 1}, 10**400)):  # type: ignore[arg-type]
+        with pytest.raises(MaceError):
+            make()
+    for classes in (1, "ab"):
+        with pytest.raises(MaceError, match="classes must be a list"):
+            mace.BlackBox(len, classes=classes)  # type: ignore[arg-type]
 
 
 def test_so_do_the_other_functions() -> None:

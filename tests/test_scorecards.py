@@ -455,6 +455,33 @@ def test_what_is_no_table_of_bins_is_refused() -> None:
     assert read_card([{**some, "members": np.array(["x", "y"])}], 0.0).variables[0].bins[0].members == ("x", "y")
 
 
+@pytest.mark.parametrize(
+    "value", [pd.Timestamp("2020-01-01"), range(3), b"x", 1j, np.array([1, 2]), {1}, object()], ids=str
+)
+def test_a_value_that_no_bin_can_hold_is_named(value: Any) -> None:
+    made, X = by_hand()
+    found = Counterfactual(made).fit(X)
+    with pytest.raises(MaceError, match="`a`: no bin of the scorecard holds"):
+        found.generate({**START, "a": value}, 1, "binary", 1)
+    with pytest.raises(MaceError, match="no bin of the scorecard holds"):
+        Counterfactual(made).fit(X.astype(object).assign(a=[value] + [0.5] * (len(X) - 1)))
+
+
+def test_arguments_of_other_kinds_and_sizes_are_refused_or_answered() -> None:
+    made, X = by_hand()
+    found = Counterfactual(made).fit(X)
+    array = np.array([1, 2])
+    wrong: dict[str, Any] = {"outcome_type": array, "method": array, "soft_constraints": array, "y": 10**400}
+    for name, value in wrong.items():
+        with pytest.raises(MaceError):
+            found.generate(**{"query": START, "y": 1, "outcome_type": "binary", "n_cf": 1, name: value})
+    some = np.array(["diversity_features"])
+    assert found.generate(START, 1, "binary", 1, hard_constraints=some, max_changes=10**400).status == "OPTIMAL"
+    assert found.generate(START, 1, "binary", 10**400).status == "INFEASIBLE"
+    with pytest.raises(MaceError, match="print_level"):
+        found.information("x")  # type: ignore[arg-type]
+
+
 def test_what_is_refused_is_named() -> None:
     made, X = by_hand()
     with pytest.raises(MaceError, match="not fitted"):

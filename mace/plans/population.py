@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mace.base.arguments import checked
+from mace.base.arguments import checked, names
 from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.formats import schema_of
@@ -125,7 +125,7 @@ def audit_plans(
 
     model, space, world, goal, rules: as for `mace.plan`; a goal must be given.
     frame:    rows with the space's columns.
-    groups:   columns of the frame to compare by.
+    groups:   columns of the frame to compare by, or one of them.
     limit:    only the first so many of the rows that lack the goal.
     settings: of each plan, as for `mace.plan`: horizon, discount, objectives, avoid, gap, rgap, timeout (for each row).
     Returns a PlanAudit. Raises a MaceError as `mace.plan` does, and RowError for a group that is no column.
@@ -134,7 +134,8 @@ def audit_plans(
         raise MaceError("an audit of plans needs a goal", hint="Name the decision that is wanted: goal=1.")
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise MaceError(f"limit must be a whole number >= 1, got {short(limit)}")
-    for name in groups:
+    columns = names(() if groups is None else groups)
+    for name in columns:
         if name not in frame.columns:
             raise RowError(f"no column {short(name)} to group by", hint=meant(name, list(frame.columns), ""))
     planner = Planner(model, space, world, rules=rules)
@@ -149,7 +150,7 @@ def audit_plans(
             rows.append(place)
     if not plans:
         raise RowError("every row has the goal already")
-    kept = {name: [frame[name].iloc[place] for place in rows] for name in groups}
+    kept = {name: [frame[name].iloc[place] for place in rows] for name in columns}
     first = plans[0]
     index = [frame.index[place] for place in rows]
     return PlanAudit(plans, index, kept, first.wanted, first.world, first.horizon)

@@ -149,7 +149,7 @@ class Plan:
         Raises CertificateError where there is nothing to certify, where the model or the world is none that
         certificates speak of, or where the proof is too long or takes too long.
         """
-        if of not in ("cost", "gower"):
+        if not isinstance(of, str) or of not in ("cost", "gower"):
             raise CertificateError(f"there are certificates of the cost and of gower, not of {short(of)}")
         prover = self.prover if of == "cost" else self.gower_prover
         if self.status == "unknown" or prover is None:

@@ -10,19 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from mace.base.arguments import spelled
 from mace.base.escape import short
+from mace.base.values import hashed, plain
 from mace.errors import ModelError, RowError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+NUMBERS: tuple[Any, ...] = (Real, Decimal)
 Kind: TypeAlias = Literal["interval", "list", "special", "missing"]
 
 
@@ -43,11 +47,12 @@ class Bin(NamedTuple):
 
     def holds(self, value: Any) -> bool:
         """Whether a raw value lies in the bin."""
+        value = plain(value)
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return self.kind == "missing"
         if self.kind == "interval":
-            return not isinstance(value, (str, list, tuple, dict)) and bool(self.low <= value < self.high)
-        return value in self.members
+            return isinstance(value, NUMBERS) and bool(self.low <= value < self.high)
+        return hashed(value) and value in self.members
 
     def nearest(self, value: Any) -> Any:
         """The raw value of the bin that is nearest to another one; None for a missing one."""
@@ -223,22 +228,22 @@ def read_card(table: pd.DataFrame | Sequence[Mapping[str, Any]], intercept: floa
            `points` and `text` may be absent.
     Raises ModelError for a table that is none.
     """
-    if not hasattr(table, "to_dict") and not isinstance(table, (list, tuple)):
+    if not hasattr(table, "columns") and not isinstance(table, (list, tuple)):
         raise ModelError(f"expected a frame with a row for each bin, or a list of dicts; got {short(table)}")
-    rows: list[Any] = table.to_dict("records") if hasattr(table, "to_dict") else list(table)
+    rows: list[Any] = list(table) if isinstance(table, (list, tuple)) else cast(Any, table).to_dict("records")
     try:
         start = float(intercept)
     except (TypeError, ValueError, OverflowError):
         start = math.nan
     if not math.isfinite(start):
         raise ModelError(f"the intercept is a finite number, got {short(intercept)}")
-    if target not in ("binary", "continuous"):
+    if not isinstance(target, str) or target not in ("binary", "continuous"):
         raise ModelError(f'the target is "binary" or "continuous", not {short(target)}')
     grouped: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         try:
             grouped.setdefault(str(row["variable"]), []).append(row)
-        except (KeyError, TypeError):
+        except (KeyError, TypeError, IndexError):
             raise ModelError("a row of the table names no `variable`") from None
     variables = []
     for name, own in grouped.items():

@@ -245,7 +245,7 @@ def best_set(
 
     seen: is given sets of that size that need not be the best.
     """
-    if rules.values and out_of_reach(problem, count):
+    if count > problem.counted or rules.values and out_of_reach(problem, count):
         return None
     choices = _Growing(problem, objective, count, deadline)
     if not choices.at_once:
@@ -353,7 +353,7 @@ def _cheaper(singles: Singles, most: float) -> Singles:
 
 def any_set(problem: Problem, count: int, rules: Rules, deadline: Deadline) -> bool:
     """Whether there is a set at all."""
-    if rules.values and out_of_reach(problem, count):
+    if count > problem.counted or rules.values and out_of_reach(problem, count):
         return False
     choices = _Growing(problem, {"proximity": 1.0}, count, deadline)
     choices.first()

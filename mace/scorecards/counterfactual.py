@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from mace.certify.writer import Certificate
 
+LARGEST = float(np.finfo(float).max)
 HARD = ("diversity_features", "diversity_values")
 OUTCOMES = ("min_outcome", "max_outcome")
 SOFT = (*HARD, "diff_outcome")
@@ -77,7 +78,7 @@ class Counterfactual:
         proximity: Literal["paper", "library"] = "paper",
     ) -> None:  # fmt: skip
         self.scorecard, self.special_missing, self.n_jobs, self.verbose = scorecard, special_missing, n_jobs, verbose
-        if proximity not in ("paper", "library"):
+        if not isinstance(proximity, str) or proximity not in ("paper", "library"):
             raise MaceError(f'proximity is "paper" or "library", got {short(proximity)}')
         self.proximity = proximity
         self._near: Near | None = None
@@ -164,8 +165,8 @@ class Counterfactual:
         card = self._known
         y, n_cf, max_changes, priority_tol, time_limit = map(plain, (y, n_cf, max_changes, priority_tol, time_limit))
         actionable = None if actionable_features is None else _names("actionable_features", actionable_features)
-        hard = _names("hard_constraints", hard_constraints or ())
-        soft = _weights("soft_constraints", soft_constraints or {})
+        hard = () if hard_constraints is None else _names("hard_constraints", hard_constraints)
+        soft = {} if soft_constraints is None else _weights("soft_constraints", soft_constraints)
         aims = _objectives(objectives, method)
         if not _is_number(priority_tol) or not priority_tol >= 0:
             raise MaceError(f"priority_tol is a number >= 0, got {short(priority_tol)}")
@@ -214,7 +215,7 @@ class Counterfactual:
             ))  # fmt: skip
         low, high = _window(y, outcome_type, hard)
         target = (float(y), soft["diff_outcome"]) if "diff_outcome" in soft else None
-        most = len(card.variables) // 2 if max_changes is None else max_changes
+        most = len(card.variables) // 2 if max_changes is None else min(max_changes, len(card.variables))
 
         def accepts(places: tuple[int, ...]) -> bool:
             return self._confirms(row, places, start, y, outcome_type, hard)
@@ -339,6 +340,8 @@ class Counterfactual:
     def information(self, print_level: int = 1) -> None:
         """Print what was asked and what came of it, and with `print_level` 2 the options."""
         asked = self._generated
+        if not _is_whole(plain(print_level)):
+            raise MaceError(f"print_level is a whole number, got {short(print_level)}")
         reason = ", ".join(asked.core) or asked.why
         lines = [f"status: {asked.status}" + (f" ({reason})" if reason else "")]
         if print_level > 1:
@@ -400,7 +403,7 @@ def _near(values: Any) -> Near | None:
 
 
 def _objectives(objectives: Mapping[str, float] | None, method: str) -> dict[str, float]:
-    if method not in ("weighted", "hierarchical"):
+    if not isinstance(method, str) or method not in ("weighted", "hierarchical"):
         raise MaceError(f'method is "weighted" or "hierarchical", got {short(method)}')
     found = dict.fromkeys(OBJECTIVES, 1.0) if objectives is None else _weights("objectives", objectives)
     for name, weight in found.items():
@@ -418,11 +421,11 @@ def _checked(
 ) -> None:  # fmt: skip
     """Refuse what the target, the outcome and the constraints do not allow."""
     kinds = ("binary", "probability") if card.target == "binary" else ("continuous",)
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         raise MaceError(f"outcome_type of this scorecard is {' or '.join(kinds)}, got {short(kind)}")
     if not _is_whole(count) or count < 1:
         raise MaceError(f"n_cf is a whole number >= 1, got {short(count)}")
-    if not isinstance(y, (int, float)) or not math.isfinite(y):
+    if not isinstance(y, (int, float)) or not -LARGEST <= y <= LARGEST:
         raise MaceError(f"y is a number, got {short(y)}")
     if kind == "binary" and y not in (0, 1) or kind == "probability" and not 0 <= y <= 1:
         raise MaceError(f"y is {'0 or 1' if kind == 'binary' else 'from 0 to 1'}, got {short(y)}")

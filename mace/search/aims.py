@@ -70,7 +70,7 @@ class Targets:
                 raise GoalError(
                     f"the target of `{name}` must be a finite number, a truth or a text; got {short(value)}"
                 )
-        if isinstance(self.tolerance, bool) or not isinstance(self.tolerance, (int, float)) or not self.tolerance >= 0:
+        if isinstance(self.tolerance, bool) or not _finite(self.tolerance) or not self.tolerance >= 0:
             raise GoalError(f"the tolerance of targets must be a number >= 0, got {short(self.tolerance)}")
         for threshold in self.thresholds.values():
             if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:

@@ -8,7 +8,7 @@ then ends the search, and what the model itself gets wrong (too few answers, NaN
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -74,7 +74,10 @@ class BlackBox:
     def __post_init__(self) -> None:
         if not callable(self.predict):
             raise ModelError(f"a black box is made of a function, got {short(self.predict)}")
-        if self.given not in ("frame", "encoded", "array"):
+        classes = self.classes
+        if classes is not None and (isinstance(classes, (str, bytes)) or not isinstance(classes, Iterable)):
+            raise ModelError(f"classes must be a list of them, () or None; got {short(classes)}")
+        if not isinstance(self.given, str) or self.given not in ("frame", "encoded", "array"):
             raise ModelError(f"given must be frame, encoded or array, got {short(self.given)}")
         for key, least in (("batch", 1), ("retries", 0)):
             value = plain(getattr(self, key))

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 
+def _finite(value: Real) -> bool:
+    """Whether a number is one among the doubles."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def check(proposer: DataclassInstance, zero: Collection[str] = (), positive: Collection[str] = ()) -> None:
     """Raise MaceError for a setting of another kind, or too small.
 
@@ -33,16 +41,18 @@ def check(proposer: DataclassInstance, zero: Collection[str] = (), positive: Col
         if value is None and NoneType in kinds:
             continue
         if get_origin(hint) is Literal:
-            good, wanted = value in get_args(hint), "one of " + ", ".join(map(repr, get_args(hint)))
+            good = isinstance(value, str) and value in get_args(hint)
+            wanted = "one of " + ", ".join(map(repr, get_args(hint)))
         elif bool in kinds:
             good, wanted = isinstance(value, bool), "True or False"
         elif int in kinds:
             good = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
             wanted = f"a whole number >= {least}"
         elif float in kinds:
-            number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
             above = field.name in positive
-            good, wanted = number and (value > 0 if above else value >= 0), f"a number {'>' if above else '>='} 0"
+            number = isinstance(value, Real) and not isinstance(value, bool) and _finite(value)
+            good = number and (value > 0 if above else value >= 0)
+            wanted = f"a number {'>' if above else '>='} 0"
         else:
             continue
         if not good:

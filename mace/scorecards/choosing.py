@@ -205,8 +205,7 @@ class _Growing:
     def __init__(self, problem: Problem, objective: Mapping[str, float], count: int, deadline: Deadline) -> None:
         self.problem, self.objective, self.deadline = problem, objective, deadline
         self.floor = floor_of(problem, objective)
-        # What the distance from a target costs no floor tells.
-        self.at_once = problem.counted <= FEW_CHOICES or problem.target is not None
+        self.at_once = problem.counted <= FEW_CHOICES
         self.some, self.most = some_singles(problem, objective, self.floor), -math.inf
         self.room = self.floor.widest * FIRST_LIST
         self.enough = FEW * count if count > 1 else 1

@@ -155,7 +155,21 @@ def floor_of(problem: Problem, objective: Mapping[str, float]) -> Floor:
     highest += float(np.abs(away).sum())
     for j, moved in enumerate(_moves(problem)):
         highest += float(np.abs(forms[:, j]).sum()) * float(np.abs(moved).max(initial=0.0))
-    return Floor(whole, near, forms, away, highest - whole.least, limit)
+    return Floor(whole, near, forms, away, highest + _farthest(problem) - whole.least, limit)
+
+
+def _farthest(problem: Problem) -> float:
+    """What the distance from the target costs at most."""
+    if problem.target is None:
+        return 0.0
+    wanted, weight = problem.target
+    if problem.card.target == "binary":
+        return weight
+    scores = (
+        abs(v.coefficient) * float(np.abs(own).max())
+        for v, own in zip(problem.card.variables, problem.values, strict=True)
+    )
+    return weight * math.fsum((abs(wanted), abs(problem.card.intercept), *scores))
 
 
 def _moves(problem: Problem) -> list[Array]:

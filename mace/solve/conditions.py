@@ -98,6 +98,47 @@ def close_or_cut(question: Question, box: Box, point: Point, *, edges: bool = Fa
     raise AssertionError("a box whose nearest point is allowed, or changes too much, was handed out as forbidden")
 
 
+def around(question: Question, box: Box, point: Point) -> list[Cut]:
+    """All cuts of a box beside a point that breaks a rule, where the rule would change its mind along one feature."""
+    for number, rule in enumerate(question.rules):
+        if not rule.holds(question.axes, point):
+            axes = sorted(set(rule.reads.values()))
+            return [cut for _, cut in _edges(question, box, point, axes, partial(broken, question, number))]
+    return []
+
+
+class RuledOut(NamedTuple):
+    """What a rule closes: a half of the box after a cut, or all of it (without a cut)."""
+
+    number: int
+    cut: Cut | None
+    half: int
+
+
+def ruled_out(question: Question, box: Box) -> RuledOut | None:
+    """What some rule says of the whole box, or of an end of a feature or some of its levels; None if none does."""
+    for number, rule in enumerate(question.rules):
+        if broken(question, number, box):
+            return RuledOut(number, None, 0)
+        closed = _on(box, partial(broken, question, number))
+        for j in sorted(set(rule.reads.values())):
+            side, axis = box[j], question.axes[j]
+            if isinstance(side, int):
+                levels = ends(side)
+                mask = sum(1 << k for k in levels if len(levels) > 1 and closed(j, 1 << k))
+                if mask:
+                    return RuledOut(number, Cut(j, mask if mask != side else mask & mask - 1), 0)
+                continue
+            first, last = side
+            if first == last or isinstance(axis, GridAxis) and axis.may_lack:
+                continue
+            if closed(j, (first, first)):
+                return RuledOut(number, Cut(j, _beyond(j, first, last, closed) - 1), 0)
+            if closed(j, (last, last)):
+                return RuledOut(number, Cut(j, _beyond(j, last, first, closed)), 1)
+    return None
+
+
 class Farthest:
     """How far the points of a box are at most from the middle of an excluded ball.
 
@@ -165,13 +206,14 @@ def _border(avoided: Side, side: Side) -> int | None:
     return avoided[1] if side[1] > avoided[1] else None
 
 
-def _put(box: Box, axis: int, side: Side) -> Box:
+def put(box: Box, axis: int, side: Side) -> Box:
+    """The box with another side of an axis."""
     return (*box[:axis], side, *box[axis + 1 :])
 
 
 def _on(box: Box, closed: Callable[[Box], bool]) -> Sliced:
     """Whether a box is closed with another side of one feature."""
-    return lambda j, side: closed(_put(box, j, side))
+    return lambda j, side: closed(put(box, j, side))
 
 
 def _slice(
@@ -207,28 +249,37 @@ def _slice(
 
 
 def _edge(question: Question, box: Box, point: Point, axes: Sequence[int], closed: Callable[[Box], bool]) -> Cut | None:
-    """A cut between a point and what `closed` leaves open beside it, as long as the other axes stay at the point."""
-    alone = box
+    """The nearest of the cuts between a point and what `closed` leaves open beside it."""
+    found = _edges(question, box, point, axes, closed)
+    return min(found)[1] if found else None
+
+
+def _edges(
+    question: Question, box: Box, point: Point, axes: Sequence[int], closed: Callable[[Box], bool]
+) -> list[tuple[Fraction, Cut]]:
+    """The cuts between a point and what `closed` leaves open beside it, as long as the other axes stay at the point.
+
+    Each with the change from the point to what lies beyond it.
+    """
+    alone, found = box, list[tuple[Fraction, Cut]]()
     for j in axes:
-        alone = _put(alone, j, 1 << point[j] if isinstance(box[j], int) else (point[j], point[j]))
+        alone = put(alone, j, 1 << point[j] if isinstance(box[j], int) else (point[j], point[j]))
     if not closed(alone):
-        return None
-    best: tuple[Fraction, int, int] | None = None
+        return found
     for j in axes:
         side, one = box[j], point[j]
         if isinstance(side, int):
             levels = ends(side)
-            mask = sum(1 << k for k in levels if closed(_put(alone, j, 1 << k)))
+            mask = sum(1 << k for k in levels if closed(put(alone, j, 1 << k)))
             if mask != side:
                 near = min(between(question, j, one, k) for k in levels if not mask >> k & 1)
-                best = min(best or (near, j, mask), (near, j, mask))
+                found.append((near, Cut(j, mask)))
             continue
         for end, cut in ((side[0], 0), (side[1], -1)):
-            if not closed(_put(alone, j, (min(one, end), max(one, end)))):
+            if not closed(put(alone, j, (min(one, end), max(one, end)))):
                 beyond = _beyond(j, one, end, _on(alone, closed))
-                near = between(question, j, one, beyond)
-                best = min(best or (near, j, beyond + cut), (near, j, beyond + cut))
-    return None if best is None else Cut(best[1], best[2])
+                found.append((between(question, j, one, beyond), Cut(j, beyond + cut)))
+    return found
 
 
 def _beyond(j: int, one: int, end: int, closed: Sliced) -> int:

@@ -92,6 +92,7 @@ class Plain:
         bound, self.point, self.gap, self.deadline, self.room, self.jobs = terms
         self.bound = bound if self.point is None else Bound(question.distance_of(self.point))
         self.why, self.stalled = "", False
+        self.ruled = False  # whether the nearest points with the goal are likely to break rules
         self.tells = True  # whether its bounds are those of the question, which somebody may want to hear
         self.relaxations, self.work = 0, np.zeros(8, np.int64)  # nodes of the relaxation, and the work in them
         self.box = self.walk.new_box(len(question.axes))
@@ -242,7 +243,10 @@ class Plain:
 
     def take(self, cells: Array) -> None:
         """Go on from these cells where they are of an allowed point with the goal that is nearer than the best one."""
-        point = self.grounded.point(cells)
+        self.take_point(self.grounded.point(cells))
+
+    def take_point(self, point: Point) -> None:
+        """Go on from a point where it is allowed, has the goal, and is nearer than the best one."""
         near = self.question.obeys(point) and not self.bound.excludes(self.question.distance_of(point))
         if near and self.question.has_goal(point) is not False and self.witnesses.counts(point):
             self.point, self.bound = point, Bound(self.question.distance_of(point))
@@ -330,6 +334,12 @@ class Plain:
             )
         self.book.state[node] = self.kernel.AVOID if found.by == "avoid" else self.kernel.RULE
         self.book.note[node] = found.number
+
+    def sides(self) -> AnyBox:
+        """The box of all allowed points, in indices of the axes."""
+        axes = self.grounded.ground
+        self.box.low[:], self.box.high[:] = axes.low, axes.high
+        return self._sides()
 
     def _sides(self) -> AnyBox:
         """The box in indices of the axes."""

@@ -66,6 +66,7 @@ class EnsembleOracle(Witnessing):
         super().__init__(question)
         self._grounded: Grounded | None = None  # made when something is asked, in the time of that
         self.statistics: dict[str, int] = {}
+        self._ruled = False  # whether a guess broke a rule
 
     @staticmethod
     def accepts(question: Question) -> str | None:
@@ -127,7 +128,9 @@ class EnsembleOracle(Witnessing):
     def _plain(self, terms: Terms) -> Plain:
         """A search that has not begun."""
         assert self._grounded is not None
-        return Plain(self.witnesses, self._grounded, terms)
+        search = Plain(self.witnesses, self._grounded, terms)
+        search.ruled = self._ruled
+        return search
 
     def _searched(self, search: Plain) -> Reply:
         """What a search says at its end."""
@@ -158,6 +161,11 @@ class EnsembleOracle(Witnessing):
                 return point
         for cells in _guesses(question, grounded, given, deadline):
             point = grounded.point(cells)
+            self._ruled = bool(question.rules) and not question.obeys(point)
+            if known is None and self._ruled:
+                from mace.solve.ensembles.obeying import obeying
+
+                point = obeying(question, grounded, cells, np.random.default_rng(0), deadline) or point
             near = question.obeys(point) and not bound.excludes(question.distance_of(point))
             if near and question.has_goal(point) is not False and self.witnesses.counts(point):
                 return point
@@ -197,6 +205,11 @@ def _searched(search: Plain) -> Reply:
         finished = _plainly(search, patience)
         if not search.stalled:
             break
+        if search.ruled:
+            from mace.solve.ensembles.regions import by_regions
+
+            if (reply := by_regions(search, _searched)) is not None:
+                return reply
         if sums is not None and sums.run(MANY):
             return sums.reply()
         from mace.solve.ensembles.stalled import relaxed

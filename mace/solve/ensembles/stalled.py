@@ -14,6 +14,8 @@ import numpy as np
 from mace.base.deadline import TimeOverError
 from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.greedy import allowed
+from mace.solve.ensembles.obeying import Dive
 from mace.solve.ensembles.plain import Plain, Terms
 from mace.solve.ensembles.priced import Closing
 from mace.solve.ensembles.repair import Repairs
@@ -97,14 +99,22 @@ class Boxes:
         plain = self.plain
         if plain.point is None:
             return
-        known = plain.grounded.cells(plain.point)
+        ground, known = plain.grounded.ground, plain.grounded.cells(plain.point)
+        if not all(allowed(ground, axis, cell) for axis, cell in enumerate(known.tolist())):
+            return  # it lies in another region
         if self.repairs is None:
             most = -1 if plain.question.most_changes is None else plain.question.most_changes
             self.repairs = Repairs(plain.grounded, most, known, np.random.default_rng(0))
         self.repairs.take(known)
         cells = self.repairs.repaired(self.deadline)
-        if cells is not None:
+        if cells is None:
+            return
+        if not plain.question.rules or plain.question.obeys(plain.grounded.point(cells)):
             plain.take(cells)
+            return
+        point = Dive(plain.question, plain.grounded, cells, self.deadline).run(self.repairs.rng)
+        if point is not None:
+            plain.take_point(point)
 
     def attempt(self, low: Array, high: Array, walks: int | None) -> Closing:
         """Search a box by the plain search."""

@@ -23,7 +23,7 @@ from mace.solve.ensembles.repair import Repairs
 from mace.space.axes import Box, GridAxis, Point, Side, holds
 
 CUTS = 12  # of one dive, after which it is given up
-DIVES = 6  # from one place; of the first each cut is the nearest one, of the others any
+DIVES = 15  # from one place; of the first each cut is the nearest one, of the others any
 POLISHED = 10  # repairs within the last box of a dive
 POWER = 0.6  # of the cost against the gain, as in `greedy`
 

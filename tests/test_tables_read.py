@@ -14,13 +14,13 @@ from mace.errors import FileError, RowError
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"", "no.csv: cannot be read as CSV (No columns to parse from file)\nExpected are"),
+        (b"", "no.csv: it is empty\nExpected are"),
         (b"Age;Sex\n1;2\n", "no.csv: it has semicolons between its values, not commas\nExpected are"),
         (b"Age\tSex\n1\t2\n", "no.csv: it has tabs between its values, not commas\nExpected are"),
         (b"Age,Sex\n1,2\n1,2,3\n", "cannot be read as CSV (Expected 2 fields in line 3, saw 3)\nExpected are"),
         (b"Age,Sex\n0,2,7\n1,4,8\n", "its rows have more values than its first line has names\nExpected are"),
         (b"Age,Sex,Age\n1,2,3\n", "two columns are called 'Age'\nRename one of them"),
-        ("Age,Sex\n1,2".encode("utf-16"), "cannot be read as CSV ('utf-8' codec can't decode"),
+        ("Age,Sex\n1,2".encode("utf-16"), "no.csv: it is in UTF-16, and must be in UTF-8\nExpected are"),
     ],
 )
 def test_a_table_that_is_read_only_by_guessing_is_refused(text: bytes, said: str, tmp_path: Path):

@@ -217,6 +217,8 @@ def _loaded(file: Path, models: dict[str, Any]) -> Any:
 
 def _kind_of_output(file: Path) -> str | None:
     """What a JSON file says that it is, if some command of mace wrote it."""
+    if not file.is_file():  # a pipe would be waited for
+        return None
     try:
         with file.open(encoding="utf-8") as text:
             found = SCHEMA.match(text.read(200))

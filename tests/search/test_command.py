@@ -54,7 +54,7 @@ def test_a_proposer_beside_the_prover_changes_no_verdict(files: Path) -> None:
 def test_what_does_not_fit_is_one_message(files: Path) -> None:
     for options, words in (
         (["--proposer", "guess"], "unknown proposer 'guess'"),
-        (["--max-calls", "0"], "max_calls must be a whole number > 0"),
+        (["--max-calls", "0"], "--max-calls must be a whole number > 0"),
         (["--objective", "l1", "--objective", "changes"], "need a model that is read"),
     ):
         ran = run(files, "neighbours.joblib", *options)

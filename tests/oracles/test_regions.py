@@ -22,7 +22,7 @@ from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Found, Limits, Refuted
 from mace.space.axes import holds
 from tests.clocks import Ticking
-from tests.oracles.small_ensembles import bounds, points_of, random_question
+from tests.oracles.small_ensembles import bounds, points_of, random_question, started_elsewhere
 from tests.oracles.test_ensembles import accepted, as_enumerated
 from tests.reference import random_rule
 
@@ -59,7 +59,15 @@ def divided(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_the_answer_by_regions_is_that_of_enumeration(first: int, divided: list[int]) -> None:
     for seed in range(first, first + 50):
         as_enumerated(ruled(seed))
+        as_enumerated(started_elsewhere(seed, ruled(seed)))
     assert sum(count > 1 for count in divided) > 5 and max(divided) <= regions.MOST
+
+
+@pytest.mark.parametrize("seed", [430, 1017, 1272, 1733, 2140, 4556])
+def test_what_random_questions_found(seed: int, divided: list[int]) -> None:
+    """Where rounding decides in one region the others count all the same; a row may lie outside of what is allowed."""
+    as_enumerated(ruled(seed))
+    as_enumerated(started_elsewhere(seed, ruled(seed)))
 
 
 @pytest.mark.parametrize("seed", range(40))

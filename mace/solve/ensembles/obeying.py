@@ -18,7 +18,18 @@ from mace.problem.question import Question
 from mace.solve.conditions import Cut, around, close_or_cut
 from mace.solve.ensembles.cells import Grounded, with_cut
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.greedy import GOING, NO_LIMIT, REACHED, ROUNDS, accepted, climb, pull_in, room, strides
+from mace.solve.ensembles.greedy import (
+    GOING,
+    NO_LIMIT,
+    REACHED,
+    ROUNDS,
+    accepted,
+    allowed,
+    climb,
+    pull_in,
+    room,
+    strides,
+)  # fmt: skip
 from mace.solve.ensembles.repair import Repairs
 from mace.space.axes import Box, GridAxis, Point, Side, holds
 
@@ -54,6 +65,9 @@ class Dive:
         rng: chooses the cuts; without it the nearest ones are taken.
         """
         for _ in range(CUTS):
+            ground = self.grounded.ground
+            if not all(allowed(ground, axis, cell) for axis, cell in enumerate(self.cells.tolist())):
+                return None  # a row may lie outside of what is allowed
             point = self.grounded.point(self.cells)
             if self.question.obeys(point):
                 return self.polished(point)

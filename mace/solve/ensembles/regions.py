@@ -82,11 +82,11 @@ def by_regions(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | Non
             lowers.append(reply.lower or Fraction(0))
             why = why or reply.why
         region.proof = reply.proof
+        search.why = search.why or part.why  # a limit; that rounding decides somewhere keeps nobody from going on
         search.work += part.book.count + part.work
         search.relaxations += part.relaxations
     proof = preorder(root, _closing)
     if search.point is None:
-        search.why = why
         return Unknown(why, min(lowers), proof) if lowers else Refuted(proof)
     found = search.bound.distance
     assert found is not None

@@ -456,7 +456,9 @@ def test_what_is_no_table_of_bins_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [pd.Timestamp("2020-01-01"), range(3), b"x", 1j, np.array([1, 2]), {1}, object()], ids=str
+    "value",
+    [pd.Timestamp("2020-01-01"), range(3), b"x", 1j, np.array([1, 2]), {1}, object()],
+    ids=lambda value: type(value).__name__,
 )
 def test_a_value_that_no_bin_can_hold_is_named(value: Any) -> None:
     made, X = by_hand()

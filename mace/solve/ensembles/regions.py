@@ -18,6 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from mace.base.deadline import NEVER, Deadline
 from mace.problem.distance import Norm
 from mace.problem.proof import Leaf, Proof, Split, preorder
 from mace.problem.question import Question
@@ -28,6 +29,7 @@ from mace.solve.protocol import Found, Refuted, Reply, Unknown
 from mace.space.axes import Box, GridAxis, Side
 
 MOST = 16  # regions
+DIVIDING = 0.1  # of the time left, for looking for them: of many rules about many features each look takes a while
 
 
 @dataclass(slots=True)
@@ -63,7 +65,7 @@ class Region:
 def by_regions(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | None:
     """What the searches of all regions say together, the nearest region first; None where there is only one."""
     question, grounded = search.question, search.grounded
-    root = divided(question, search.sides())
+    root = divided(question, search.sides(), search.deadline.share(DIVIDING))
     if root.split is None:
         return None
     for region in root.every():
@@ -94,21 +96,21 @@ def by_regions(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | Non
     return Found(search.point, lower, proof, why if lower < found else "")
 
 
-def divided(question: Question, box: Box) -> Region:
-    """A box, cut by rules into at most so many regions that are left open."""
+def divided(question: Question, box: Box, until: Deadline = NEVER) -> Region:
+    """A box, cut by rules into at most so many regions that are left open; when the time is over, into fewer."""
     root = Region(box)
     todo, left = [root], MOST
     while todo:
-        region = _cut_down(question, todo.pop(0))
-        if region is not None and left > 1 and (found := _between(question, region.box)) is not None:
+        region = _cut_down(question, todo.pop(0), until)
+        if region is not None and left > 1 and (found := _between(question, region.box, until)) is not None:
             todo += region.divide(*found)
             left -= 1
     return root
 
 
-def _cut_down(question: Question, region: Region) -> Region | None:
+def _cut_down(question: Question, region: Region, until: Deadline) -> Region | None:
     """What is left of a region without what rules rule out at its ends; None where that is nothing."""
-    while (found := ruled_out(question, region.box)) is not None:
+    while not until.over and (found := ruled_out(question, region.box)) is not None:
         if found.cut is None:
             region.proof = [Leaf("rule", found.number)]
             return None
@@ -118,10 +120,12 @@ def _cut_down(question: Question, region: Region) -> Region | None:
     return region
 
 
-def _between(question: Question, box: Box) -> Cut | None:
+def _between(question: Question, box: Box, until: Deadline) -> Cut | None:
     """A cut between what a feature is now and all else, by which rules rule out more; features of few levels first."""
     read = {j for rule in question.rules for j in rule.reads.values()}
     for j in sorted(read, key=lambda j: (not isinstance(box[j], int), len(ends(box[j])), j)):
+        if until.over:
+            break
         at = _beside(box[j], question.axes[j].start)
         if at is not None and any(ruled_out(question, half.box) for half in Region(box).divide(j, at)):
             return Cut(j, at)

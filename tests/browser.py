@@ -40,10 +40,11 @@ def browse(folder: Path, *arguments: str) -> tuple[str, str]:
     """Run the browser to its end; gives stdout and stderr.
 
     A browser that dies of a signal has crashed by itself, which says nothing about the page: it is started once more.
+    Where a script starts it, that is a code of 128 and the signal.
     """
     for start in range(STARTS):
         ran = subprocess.run(command(folder, *arguments), capture_output=True, text=True, timeout=PATIENCE, check=False)
-        if ran.returncode >= 0 or start + 1 == STARTS:
+        if 0 <= ran.returncode < 128 or start + 1 == STARTS:
             break
     assert ran.returncode == 0, ran.stderr
     return ran.stdout, ran.stderr

@@ -57,9 +57,11 @@ class Region:
 
     def every(self) -> Iterator[Region]:
         """The region itself and all within it."""
-        yield self
-        for child in self.children:
-            yield from child.every()
+        todo = [self]
+        while todo:
+            region = todo.pop()
+            yield region
+            todo += region.children
 
 
 def by_regions(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | None:

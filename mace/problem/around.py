@@ -133,7 +133,11 @@ class Around:
             return False
         if self.most_changes is not None and len(self.changed(point)) > self.most_changes:
             return False
-        return not any(self.excluded(a, point) for a in self.avoid) and all(
+        return not self.forbidden(point)
+
+    def forbidden(self, point: Point) -> bool:
+        """Whether a rule or an exclusion rules a point of the axes out."""
+        return any(self.excluded(a, point) for a in self.avoid) or not all(
             r.holds(self.axes, point) for r in self.rules
         )
 

@@ -127,7 +127,9 @@ def ruled_out(question: Question, box: Box) -> RuledOut | None:
                 levels = ends(side)
                 mask = sum(1 << k for k in levels if len(levels) > 1 and closed(j, 1 << k))
                 if mask:
-                    return RuledOut(number, Cut(j, mask if mask != side else mask & mask - 1), 0)
+                    # Of several levels at once less may be known than of each.
+                    whole = mask != side and closed(j, mask)
+                    return RuledOut(number, Cut(j, mask if whole else mask & -mask), 0)
                 continue
             first, last = side
             if first == last or isinstance(axis, GridAxis) and axis.may_lack:

@@ -18,9 +18,10 @@ from mace.problem.question import Question
 from mace.solve.conditions import broken
 from mace.solve.ensembles import obeying, prover, regions
 from mace.solve.ensembles.cells import ground
+from mace.solve.ensembles.plain import sides_of
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Found, Limits, Refuted
-from mace.space.axes import holds
+from mace.space.axes import full, holds
 from tests.clocks import Ticking
 from tests.oracles.small_ensembles import bounds, points_of, random_question, started_elsewhere
 from tests.oracles.test_ensembles import accepted, as_enumerated
@@ -74,11 +75,7 @@ def test_what_random_questions_found(seed: int, divided: list[int]) -> None:
 def test_regions_hold_every_point_that_obeys_once_and_no_other_of_those_cut_away(seed: int) -> None:
     question = ruled(seed)
     grounded = ground(question)
-    box = tuple(
-        grounded.interval(j, int(low), int(high)) if grounded.ground.grid[j] else int(low)
-        for j, (low, high) in enumerate(zip(grounded.ground.low, grounded.ground.high, strict=True))
-    )
-    root = regions.divided(question, box)
+    root = regions.divided(question, sides_of(grounded, grounded.ground.low, grounded.ground.high))
     leaves = [region for region in root.every() if region.split is None]
     for point in points_of(question):
         if not question.obeys(point):
@@ -88,6 +85,18 @@ def test_regions_hold_every_point_that_obeys_once_and_no_other_of_those_cut_away
     for region in leaves:
         if region.proof is not None:
             assert broken(question, region.proof[0].number, region.box)  # type: ignore[union-attr]
+
+
+def test_levels_that_a_rule_rules_out_one_by_one_are_cut_away_one_by_one() -> None:
+    """Of the levels a and b together each part of this rule may hold, so that no checker closes them in one box."""
+    space = mace.Space([mace.Feature("c", "categorical", levels=list("abc")), mace.Feature("x", "integer", 0, 3)])
+    rule = rule_of('c != "a" and c != "b"', space)
+    axes = space.axes({"c": "c", "x": 0})
+    question = replace(random_question(0), space=space, axes=axes, rules=(rule,), avoid=())
+    root = regions.divided(question, tuple(map(full, axes)))
+    closed = [region for region in root.every() if region.proof is not None]
+    assert closed and all(broken(question, 0, region.box) for region in closed)
+    assert [region.box[0] for region in root.every() if region.open] == [4]
 
 
 def test_a_search_in_regions_that_is_stopped_has_a_bound_with_its_proof(divided: list[int]) -> None:

@@ -309,11 +309,13 @@ def greedy(grounded: Grounded, most_changes: int, given: Array, deadline: Deadli
 
 
 def from_near(
-    grounded: Grounded, forest: Forest, limit: int, most_changes: int, given: Array, part: int, deadline: Deadline
-) -> Array | None:
+    grounded: Grounded, forest: Forest, limit: int, most_changes: int, given: Array, part: int, deadline: Deadline,
+    power: float = 1.0,
+) -> Array | None:  # fmt: skip
     """The point found by climbing from given cells to a part of the goal and pulling back; None if that leads to none.
 
     forest: what points at a scaled distance below the limit may reach of it; what is found beyond may lack the goal.
+    power:  of the cost against the gain.
     """
     ground, aim = grounded.ground, grounded.aim
     rows, total, leaves = room(grounded)
@@ -323,7 +325,7 @@ def from_near(
     parts = strides(6 * len(point) + 6, ROUNDS, ground, forest, deadline)
     while ended == GOING and (bounds := next(parts, None)) is not None:
         left = bounds[1] - bounds[0]
-        ended = climb(ground, forest, aim, part, 1.0, most_changes, limit, rows, total, leaves, point, left)
+        ended = climb(ground, forest, aim, part, power, most_changes, limit, rows, total, leaves, point, left)
     if ended != REACHED:
         return None
     pull_in(ground, forest, aim, part, point, limit, (rows, total, leaves), deadline)

@@ -18,20 +18,10 @@ from mace.problem.question import Question
 from mace.solve.conditions import Cut, around, close_or_cut
 from mace.solve.ensembles.cells import Grounded, with_cut
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.greedy import (
-    GOING,
-    NO_LIMIT,
-    REACHED,
-    ROUNDS,
-    accepted,
-    allowed,
-    climb,
-    pull_in,
-    room,
-    strides,
-)  # fmt: skip
+from mace.solve.ensembles.greedy import NO_LIMIT, allowed, from_near
+from mace.solve.ensembles.plain import sides_of
 from mace.solve.ensembles.repair import Repairs
-from mace.space.axes import Box, GridAxis, Point, Side, holds
+from mace.space.axes import Box, Point, Side, holds
 
 CUTS = 12  # of one dive, after which it is given up
 DIVES = 15  # from one place; of the first each cut is the nearest one, of the others any
@@ -50,6 +40,11 @@ def obeying(
     return None
 
 
+def within(grounded: Grounded, cells: Array) -> bool:
+    """Whether cells lie in the box of all allowed points."""
+    return all(allowed(grounded.ground, axis, cell) for axis, cell in enumerate(cells.tolist()))
+
+
 @dataclass
 class Dive:
     """One dive: the arrays for the box that is left, with its cuts, and the cells in it."""
@@ -65,8 +60,7 @@ class Dive:
         rng: chooses the cuts; without it the nearest ones are taken.
         """
         for _ in range(CUTS):
-            ground = self.grounded.ground
-            if not all(allowed(ground, axis, cell) for axis, cell in enumerate(self.cells.tolist())):
+            if not within(self.grounded, self.cells):
                 return None  # a row may lie outside of what is allowed
             point = self.grounded.point(self.cells)
             if self.question.obeys(point):
@@ -93,20 +87,12 @@ class Dive:
 
     def _box(self) -> Box:
         """The box that is left, in indices of the axes."""
-        grounded, ground = self.grounded, self.grounded.ground
-        return tuple(
-            grounded.interval(j, int(ground.low[j]), int(ground.high[j]))
-            if isinstance(axis, GridAxis)
-            else int(ground.low[j])
-            for j, axis in enumerate(grounded.axes)
-        )
+        return sides_of(self.grounded, self.grounded.ground.low, self.grounded.ground.high)
 
     def _cut(self, point: Point, rng: np.random.Generator | None) -> Cut | None:
         """Where to cut the box beside a point that breaks a rule or is excluded; None where it has nothing else."""
         question, box = self.question, self._box()
-        if all(rule.holds(question.axes, point) for rule in question.rules) and not any(
-            question.excluded(avoid, point) for avoid in question.avoid
-        ):
+        if not question.forbidden(point):
             return None  # it changes too many features
         if rng is not None:
             cuts = around(self.question, box, point)
@@ -142,18 +128,11 @@ class Dive:
 
     def _reached(self) -> bool:
         """Climb to the goal and pull back within the box; whether the goal was reached."""
-        ground, forest, aim = self.grounded.ground, self.grounded.forest, self.grounded.aim
+        grounded = self.grounded
         most = -1 if self.question.most_changes is None else self.question.most_changes
-        rows, total, leaves = room(self.grounded)
-        for part in range(len(aim.begin) - 1):
-            point = self.cells.copy()
-            ended = REACHED if accepted(ground, forest, aim, point, leaves) else GOING
-            parts = strides(6 * len(point) + 6, ROUNDS, ground, forest, self.deadline)
-            while ended == GOING and (bounds := next(parts, None)) is not None:
-                left = bounds[1] - bounds[0]
-                ended = climb(ground, forest, aim, part, POWER, most, NO_LIMIT, rows, total, leaves, point, left)
-            if ended == REACHED:
-                pull_in(ground, forest, aim, part, point, NO_LIMIT, (rows, total, leaves), self.deadline)
-                self.cells = point
+        for part in range(len(grounded.aim.begin) - 1):
+            found = from_near(grounded, grounded.forest, NO_LIMIT, most, self.cells, part, self.deadline, POWER)
+            if found is not None:
+                self.cells = found
                 return True
         return False

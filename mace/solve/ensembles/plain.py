@@ -335,18 +335,9 @@ class Plain:
         self.book.state[node] = self.kernel.AVOID if found.by == "avoid" else self.kernel.RULE
         self.book.note[node] = found.number
 
-    def sides(self) -> AnyBox:
-        """The box of all allowed points, in indices of the axes."""
-        axes = self.grounded.ground
-        self.box.low[:], self.box.high[:] = axes.low, axes.high
-        return self._sides()
-
     def _sides(self) -> AnyBox:
-        """The box in indices of the axes."""
-        return tuple(
-            int(low) if isinstance(axis, LevelAxis) else self.grounded.interval(j, int(low), int(high))
-            for j, (axis, low, high) in enumerate(zip(self.question.axes, self.box.low, self.box.high, strict=True))
-        )
+        """The loaded box in indices of the axes."""
+        return sides_of(self.grounded, self.box.low, self.box.high)
 
     def _split(self, node: int, axis: int, at: int) -> int:
         """Split a node at an index (or mask) that may not be a cut of any tree; its box is loaded.
@@ -419,6 +410,14 @@ def _objects(nodes: Iterable[Node]) -> Array:
     array = np.empty(len(found), object)
     array[:] = found
     return array
+
+
+def sides_of(grounded: Grounded, low: Array, high: Array) -> AnyBox:
+    """A box of cells and masks in indices of the axes."""
+    return tuple(
+        int(first) if isinstance(axis, LevelAxis) else grounded.interval(j, int(first), int(last))
+        for j, (axis, first, last) in enumerate(zip(grounded.axes, low, high, strict=True))
+    )
 
 
 def _near(side: Side, at: int, point: int) -> Side:

@@ -161,8 +161,9 @@ class EnsembleOracle(Witnessing):
                 return point
         for cells in _guesses(question, grounded, given, deadline):
             point = grounded.point(cells)
-            self._ruled = bool(question.rules) and not question.obeys(point)
-            if known is None and self._ruled:
+            breaks = bool(question.rules) and not question.obeys(point)
+            self._ruled |= breaks
+            if known is None and breaks:
                 from mace.solve.ensembles.obeying import obeying
 
                 point = obeying(question, grounded, cells, np.random.default_rng(0), deadline) or point

@@ -24,7 +24,7 @@ from mace.problem.proof import Leaf, Proof, Split, preorder
 from mace.problem.question import Question
 from mace.solve.conditions import Cut, ends, put, ruled_out
 from mace.solve.ensembles.cells import Grounded, with_cut
-from mace.solve.ensembles.plain import Bound, Plain, Terms
+from mace.solve.ensembles.plain import Bound, Plain, Terms, sides_of
 from mace.solve.protocol import Found, Refuted, Reply, Unknown
 from mace.space.axes import Box, GridAxis, Side
 
@@ -67,7 +67,8 @@ class Region:
 def by_regions(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | None:
     """What the searches of all regions say together, the nearest region first; None where there is only one."""
     question, grounded = search.question, search.grounded
-    root = divided(question, search.sides(), search.deadline.share(DIVIDING))
+    whole = sides_of(grounded, grounded.ground.low, grounded.ground.high)
+    root = divided(question, whole, search.deadline.share(DIVIDING))
     if root.split is None:
         return None
     for region in root.every():

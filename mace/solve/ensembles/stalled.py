@@ -14,8 +14,7 @@ import numpy as np
 from mace.base.deadline import TimeOverError
 from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.greedy import allowed
-from mace.solve.ensembles.obeying import Dive
+from mace.solve.ensembles.obeying import Dive, within
 from mace.solve.ensembles.plain import Plain, Terms
 from mace.solve.ensembles.priced import Closing
 from mace.solve.ensembles.repair import Repairs
@@ -99,8 +98,8 @@ class Boxes:
         plain = self.plain
         if plain.point is None:
             return
-        ground, known = plain.grounded.ground, plain.grounded.cells(plain.point)
-        if not all(allowed(ground, axis, cell) for axis, cell in enumerate(known.tolist())):
+        known = plain.grounded.cells(plain.point)
+        if not within(plain.grounded, known):
             return  # it lies in another region
         if self.repairs is None:
             most = -1 if plain.question.most_changes is None else plain.question.most_changes

@@ -25,7 +25,7 @@ from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Pro
 from mace.problem.question import Question
 from mace.solve.networks.kernels import INFINITY, NOWHERE, derive, dual_bound, plain, without_each
 from mace.solve.networks.model import Array, Units
-from mace.solve.networks.multipliers import Rough, Tight, at_zero
+from mace.solve.networks.multipliers import Rough, Tight, at_zero, goal_of
 from mace.solve.networks.nodes import Frame
 from mace.solve.networks.nodes import Node as State
 from mace.solve.networks.tighten import narrow
@@ -246,7 +246,7 @@ class Elaboration:
             mu[place] = float(value)
         for j, value in part.largest.items():
             share[j] = float(value)
-        return Rough(np.array([float(q) for q in part.goal]), slope, mu, share, float(part.changes))
+        return Rough(goal_of(self.numbers, part), slope, mu, share, float(part.changes))
 
     def needed(self, state: State, asked: list[Asked]) -> tuple[Array, Derived]:
         """The ends that a leaf cannot do without, and its bounds with these alone."""

@@ -1,6 +1,6 @@
 """Nodes of a proof as the lists of proofs/FORMAT.md, section 6.
 
-In:  a node as a prover built it, and the model it is about.    Out: the list that stands for it in a certificate.
+In:  a node as a prover built it, and the question it is about.    Out: the list that stands for it in a certificate.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any, assert_never
 
 from mace.certify.models import float_text, numbering
 from mace.certify.numbers import text
+from mace.certify.rules import comparison
 from mace.errors import CertificateError
 from mace.problem.proof import (
     Bounds,
@@ -25,11 +26,14 @@ from mace.problem.proof import (
     Split,
     Tighten,
 )
+from mace.problem.question import Question
 from mace.solve.ensembles.cuts import trees_of
 from mace.tables.table import Ensemble, Table
 
 
-def _prices(part: Prices, model: Ensemble) -> dict[str, Any]:
+def _prices(part: Prices, question: Question) -> dict[str, Any]:
+    model = question.model
+    assert isinstance(model, Ensemble)
     place, roots = numbering(model).place, trees_of(model).roots
     return {
         "goal": [text(q) for q in part.goal],
@@ -37,6 +41,7 @@ def _prices(part: Prices, model: Ensemble) -> dict[str, Any]:
         "unit": text(part.unit),
         "prices": sorted([t, int(place[roots[t] + node]), price] for t, node, price in part.prices),
         **_forms(part),
+        **_rules(part, question),
     }
 
 
@@ -58,7 +63,15 @@ def _forms(part: Prices | Multipliers) -> dict[str, Any]:
     return {"forms": list(part.forms)} if part.forms else {}
 
 
-def node_text(node: Node, model: Table) -> list[Any]:
+def _rules(part: Prices | Multipliers, question: Question) -> dict[str, Any]:
+    """The multipliers of what rules compare, where there are some."""
+    found = [[k, comparison(question.rules[k], question.axes, n), text(q)] for k, n, q in part.rules]
+    return {"rules": found} if found else {}
+
+
+def node_text(node: Node, question: Question) -> list[Any]:
+    """A node of a proof about a question."""
+    model = question.model
     match node:
         case Split(axis=axis, at=at):
             return ["split", int(axis), int(at)]
@@ -67,7 +80,7 @@ def node_text(node: Node, model: Table) -> list[Any]:
         case Bounds():
             return ["bounds"]
         case Tighten(ends=ends):
-            return ["tighten", *map(_end, ends)]
+            return ["tighten", *(_end(end, question) for end in ends)]
         case Leaf(rule="cell") if isinstance(model, Ensemble) and (model.error or not model.ordered):
             # The order of the sums is not known, and does not matter: the prover closes such a cell only where they are
             # exact in any order. Then the sum of the leaves that are left misses, too.
@@ -75,21 +88,21 @@ def node_text(node: Node, model: Table) -> list[Any]:
         case Leaf(rule=rule, number=number):
             return [rule, int(number)] if rule in ("avoid", "rule") else [rule]
         case Dual(parts=parts):
-            return ["dual", *map(_multipliers, parts)]
+            return ["dual", *(_multipliers(part, question) for part in parts)]
         case Priced(parts=parts):
-            assert isinstance(model, Ensemble)
-            return ["prices", *(_prices(part, model) for part in parts)]
+            return ["prices", *(_prices(part, question) for part in parts)]
         case FromRow():
             raise CertificateError("proofs from several rows stand in a certificate of their own")
         case _:
             assert_never(node)
 
 
-def _end(end: End) -> list[Any]:
-    return [int(end.layer), int(end.unit), int(end.end), float_text(end.theta), *map(_multipliers, end.parts)]
+def _end(end: End, question: Question) -> list[Any]:
+    parts = [_multipliers(part, question) for part in end.parts]
+    return [int(end.layer), int(end.unit), int(end.end), float_text(end.theta), *parts]
 
 
-def _multipliers(part: Multipliers) -> dict[str, Any]:
+def _multipliers(part: Multipliers, question: Question) -> dict[str, Any]:
     return {
         "goal": [text(q) for q in part.goal],
         "slopes": [[int(layer), int(unit), text(q)] for (layer, unit), q in sorted(part.slopes.items())],
@@ -97,4 +110,5 @@ def _multipliers(part: Multipliers) -> dict[str, Any]:
         "largest": [[int(j), text(q)] for j, q in sorted(part.largest.items())],
         **_forms(part),
         **({"changes": text(part.changes)} if part.changes else {}),
+        **_rules(part, question),
     }

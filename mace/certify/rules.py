@@ -28,7 +28,8 @@ _TESTS = {Op.LT: "<", Op.LE: "<=", Op.EQ: "==", Op.NE: "!="}
 _TURNED = {Op.GT: "<", Op.GE: "<="}
 _SIMPLE = {Op.ADD: "+", Op.NEGATE: "neg", Op.ABS: "abs", Op.MIN: "min", Op.MAX: "max"}
 _LOGIC = {Op.AND: "and", Op.OR: "or"}
-_TRUTHS = frozenset({"true", "false", "and", "or", "not", "<", "<=", "==", "!="})
+_COMPARISONS = frozenset(_TESTS.values())
+_TRUTHS = _COMPARISONS | {"true", "false", "and", "or", "not"}
 
 
 class Written(NamedTuple):
@@ -61,6 +62,30 @@ def expression_of(rule: Rule | Budget, axes: Sequence[Axis] = ()) -> list[Any]:
         return _EXPRESSIONS.get(id(rule), lambda: (rule, budgets.expression_of_forms(rule)))[1]
     # The rule stays beside its expression, so that no other object has its identity meanwhile.
     return _EXPRESSIONS.get(id(rule), lambda: (rule, _expression_of(rule)))[1]
+
+
+def comparison(rule: Rule | Budget, axes: Sequence[Axis], part: int) -> int:
+    """Which of a rule's comparisons, in the order of its expression, is a part of what it joins by `and`."""
+    todo, parts, before = [expression_of(rule, axes)], 0, 0
+    while todo:
+        node = todo.pop()
+        if node[0] == "and":
+            todo += reversed(node[1:])
+            continue
+        if parts == part:
+            return before
+        parts, before = parts + 1, before + _count(node)
+    raise ValueError(f"the rule has no part {part}")
+
+
+def _count(expression: list[Any]) -> int:
+    """How many comparisons an expression holds."""
+    todo, found = [expression], 0
+    while todo:
+        node = todo.pop()
+        found += node[0] in _COMPARISONS
+        todo += [part for part in node[1:] if isinstance(part, list)]
+    return found
 
 
 _EXPRESSIONS: Recent[tuple[Rule, list[Any]]] = Recent()

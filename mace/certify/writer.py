@@ -418,7 +418,7 @@ def _elaborated(
     """The cuts and the nodes of a certificate."""
     if isinstance(question.model, Network):
         if not isinstance(question.distance, Norm):
-            return [], [node_text(node, question.model) for node in proof]
+            return [], [node_text(node, question) for node in proof]
         asked = (question.axes, question.columns, question.goal.decision, question.distance)
         # With the proof itself, whose id is then no other's.
         made = _NETWORKS.get(
@@ -431,12 +431,12 @@ def _elaborated(
         question, lower = replace(question, distance=_measure(question)[0]), None
     found = of_trees(question, lower, proof, deadline)
     if found is None:
-        nodes = [node_text(node, question.model) for node in proof]
+        nodes = [node_text(node, question) for node in proof]
         cuts, nodes = elaborated(said, nodes, known, lambda: deadline.look(WRITING))
         return cuts, [in_columns(node, question.model) for node in nodes]
     written = []
     for number, one in enumerate(proof):
-        node, pruned = node_text(one, question.model), found.pruned.get(number)
+        node, pruned = node_text(one, question), found.pruned.get(number)
         if pruned is not None and node[0] in ("trees", "cell"):
             node += pruned
         elif pruned is not None:
@@ -455,7 +455,7 @@ def _of_network(
         deadline.look(WRITING)
 
     def write(node: Node) -> list[Any]:
-        return node_text(node, question.model)
+        return node_text(node, question)
 
     found = of_network(question, lower, proof, write, look)
     return elaborated(said, [write(node) for node in proof], known, look)[1] if found is None else found

@@ -56,6 +56,7 @@ class Multipliers:
     largest: feature -> share of the linf part, >= 0, summing to at most 1.
     forms:   of a distance with forms one for each, from -1 to 1, times 2^40; () for none.
     changes: >= 0, of how many features change, less how many may.
+    rules:   (rule, which of the comparisons that it joins by `and`, multiplier), >= 0 but of `==`.
     """
 
     goal: tuple[Fraction, ...]
@@ -64,6 +65,7 @@ class Multipliers:
     largest: dict[int, Fraction]
     forms: tuple[int, ...] = ()
     changes: Fraction = Fraction(0)
+    rules: tuple[tuple[int, int, Fraction], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ class Prices:
     unit:    the distance that a price of 1 stands for.
     prices:  (tree, node, price): what a point pays that takes the side of the test leading to the node; whole numbers
              > 0, each node once.
-    forms:   as in `Multipliers`.
+    forms, rules: as in `Multipliers`.
     """
 
     goal: tuple[Fraction, ...]
@@ -112,6 +114,7 @@ class Prices:
     unit: Fraction
     prices: Sequence[tuple[int, int, int]]
     forms: tuple[int, ...] = ()
+    rules: tuple[tuple[int, int, Fraction], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

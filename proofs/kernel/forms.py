@@ -16,7 +16,7 @@ FINE = 40  # multipliers are integers times 2^-40
 
 
 class Pull(NamedTuple):
-    """What multipliers make of the forms, in 1 / below: of each level of an axis, of a grid once, per unit.
+    """What multipliers make of forms, or of rules, in 1 / below: of each level of an axis, of a grid once, per unit.
 
     constant: what they make of the constants, which counts once: with the first axis.
     """
@@ -27,9 +27,12 @@ class Pull(NamedTuple):
     constant: int
 
     def at(self, j: int, index: int) -> int:
-        """What an index of an axis adds; 0 at the start, but for the constant."""
+        """What an index of an axis adds; of a grid 0 at the start, but for the constant."""
+        once = 0 if j else self.constant
+        if not any(self.weights[j]):  # perhaps an axis that may be missing
+            return once
         item, change = moved(self.axes[j], index)
-        return self.weights[j][item] * change + (0 if j else self.constant)
+        return self.weights[j][item] * change + once
 
     def least(self, j: int, span: Span) -> int:
         """The least of a span: on a grid what is added is linear, so that an end holds it."""

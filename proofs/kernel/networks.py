@@ -27,9 +27,11 @@ from mace.proofs.kernel.floats import (
     floor,
     gamma,
     need,
+    rational,
     to_float,
 )  # fmt: skip
 from mace.proofs.kernel.forms import Pull
+from mace.proofs.kernel.lines import held
 from mace.proofs.kernel.statement import Column, Compare, Statement
 
 BOUND = 100  # interval ends of hidden units are integers times 2^-100, rounded outward
@@ -44,7 +46,7 @@ NETWORK = {
 }  # fmt: skip
 PART = {
     "goal": [least_0], "slopes": [(index, index, least_0)], "phases": [(index, index, least_0)],
-    "largest": [(index, least_0)], "forms?": [anything], "changes?": least_0,
+    "largest": [(index, least_0)], "forms?": [anything], "changes?": least_0, "rules?": [(index, index, rational)],
 }  # fmt: skip
 
 Unit: TypeAlias = tuple[int, int]  # layer and place of a hidden ReLU
@@ -321,7 +323,7 @@ class Relaxation:
         Lemma: a point that has the part has c >= -E for every comparison of it, so that for any multipliers >= 0 its
         distance is at least distance - Σ λ (c + E), and minus μ z (plus μ z) for a phase z >= 0 (z <= 0), and plus any
         multiplier times how many features it changes less how many it may. Of forms it counts what multipliers make of
-        them.
+        them, and of the comparisons that rules make hold in the box.
         """
         need(len(parts) == len(self.statement.goal), f"expected {len(self.statement.goal)} parts, as the goal has")
         for k, part in enumerate(parts):
@@ -356,10 +358,12 @@ class Relaxation:
         pull = self.statement.forms.pull(found.forms, where)
         need(pull is None or aim is None, f"{where}: forms: a bound of a unit takes none")
         need(pull is None or self.statement.claim is not None, f"{where}: forms: the claim is not about distance")
+        ruled = held(self.statement.rules, self.statement.axes, state.box, found.rules, where)
+        pulls = [one for one in (pull, ruled) if one is not None]
         if found.changes is None:
-            return self.least(self.parts(state, f, pull), f, theta, shares), f.shift
+            return self.least(self.parts(state, f, pulls), f, theta, shares), f.shift
         push = floor(found.changes, FINE) << f.shift - FINE
-        return self.least(self.parts(state, f, pull, push), f, theta, shares) - push * self.statement.most, f.shift
+        return self.least(self.parts(state, f, pulls, push), f, theta, shares) - push * self.statement.most, f.shift
 
     def columns(
         self,
@@ -446,14 +450,15 @@ class Relaxation:
             found += [Reach(c, min(ends), max(ends), below) for c in columns]
         return found
 
-    def parts(self, state: Any, f: Linear, pull: Pull | None = None, push: int | None = None) -> list[list[Part]]:
-        """For each axis what the indices add that may hold its least: to f and what multipliers make of forms (rounded
-        down, without f's constant), and `push` if it is changed; to the sum of the distance, and to its maximum."""
+    def parts(self, state: Any, f: Linear, pulls: Sequence[Pull] = (), push: int | None = None) -> list[list[Part]]:
+        """For each axis what the indices add that may hold its least: to f and what multipliers make of forms and rules
+        (rounded down, without f's constant), and `push` if it is changed; to the sum of the distance, and to its
+        maximum."""
         v, found = f.coefficients, []
         for j, choices in enumerate(self.choices(state.box)):
             mine = []
             for k, columns, summed, top, common in choices:
-                value = 0 if pull is None else (pull.at(j, k) << f.shift) // pull.below
+                value = sum((pull.at(j, k) << f.shift) // pull.below for pull in pulls) if pulls else 0
                 if push is not None and k != self.statement.axes[j].start:
                     value += push
                 for c, above, below in columns:

@@ -10,9 +10,14 @@ from typing import Any, TypeAlias
 from mace.proofs.kernel.axes import Axis, Span, empty, levels, meet
 from mace.proofs.kernel.ensembles import Reach, Sides
 from mace.proofs.kernel.fields import anything, index, least_0, read
-from mace.proofs.kernel.floats import ONE, need
+from mace.proofs.kernel.floats import ONE, need, rational
+from mace.proofs.kernel.forms import Pull
+from mace.proofs.kernel.lines import held
 
-PRICES = {"largest": [(index, least_0)], "unit": least_0, "prices": [(index, index, index)], "forms?": [anything]}
+PRICES = {
+    "largest": [(index, least_0)], "unit": least_0, "prices": [(index, index, index)], "forms?": [anything],
+    "rules?": [(index, index, rational)],
+}  # fmt: skip
 Entered: TypeAlias = tuple[Span, int]  # a side of a test, and the price of taking it, in units
 
 
@@ -28,7 +33,7 @@ def prices(reach: Reach, state: Any, *parts: Any) -> None:
         + sum over trees of the least (payments for its box - multipliers * margins) of a leaf
         + multipliers * what the margins of a point with the goal reach.
 
-    What multipliers make of forms is a part of the cost.
+    What multipliers make of forms, and of the comparisons that rules make hold in the box, is a part of the cost.
     """
     statement = reach.statement
     need(len(parts) == len(statement.goal), f"expected prices for {len(statement.goal)} parts of the goal")
@@ -47,6 +52,7 @@ class Prices:
         self.goal, self.unit, self.compares = found.goal, found.unit, [reach.compares.index(c) for c in goal]
         self.pull = self.statement.forms.pull(found.forms, where)
         need(self.pull is None or self.statement.claim is not None, f"{where}: forms: the claim is not about distance")
+        self.rules, self.where = found.rules, where
         self.shares: dict[int, Fraction] = {}
         for j, share in found.largest:
             new = 0 <= j < len(self.statement.axes) and j not in self.shares
@@ -101,8 +107,9 @@ class Prices:
                 return None
             total += min(worth)
         small = common * self.unit.denominator * lcm(*(share.denominator for share in self.shares.values()))
-        small *= 1 if self.pull is None else self.pull.below
-        least = sum(self._axis(j, span, small) for j, span in enumerate(state.box))
+        ruled = held(self.statement.rules, self.statement.axes, state.box, self.rules, self.where)
+        small *= lcm(*(pull.below for pull in (self.pull, ruled) if pull is not None))
+        least = sum(self._axis(j, span, small, ruled) for j, span in enumerate(state.box))
         return Fraction(total, fine) + Fraction(least, small)
 
     def _paid(self, t: int, sides: Sides, state: Any) -> int:
@@ -113,8 +120,9 @@ class Prices:
             paid += sum(price for side, price in entered if meet(span, side) == span)
         return paid
 
-    def _axis(self, j: int, span: Span, small: int) -> int:
-        """The least cost of a value of an axis without its payments, in units of 1 / small."""
+    def _axis(self, j: int, span: Span, small: int, ruled: Pull | None) -> int:
+        """The least cost of a value of an axis without its payments, in units of 1 / small; ruled: what multipliers make
+        of rules, which adds to the cost of every single value."""
         axis, statement = self.statement.axes[j], self.statement
         cost = 0 if statement.limit is None else small // statement.common
         top, price = int(self.shares.get(j, Fraction(0)) * cost), int(self.unit * small)
@@ -122,7 +130,12 @@ class Prices:
         for cell, paid in cells(axis, span, [entry for sides in self.entered for entry in sides.get(j, ())]):
             own = axis.cost(cell)
             pulled = 0 if self.pull is None else self.pull.least(j, cell) * (small // self.pull.below)
-            found.append(cost * own[0] + top * own[1] - price * paid + pulled)
+            if ruled is None:
+                found.append(cost * own[0] + top * own[1] - price * paid + pulled)
+                continue
+            for k in {*axis.ends(cell), axis.nearest(cell)}:
+                own, beside = axis.between(k, axis.start), ruled.at(j, k) * (small // ruled.below)
+                found.append(cost * own[0] + top * own[1] + beside - price * paid + pulled)
         return min(found)
 
 

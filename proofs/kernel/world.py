@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache, reduce
 from typing import Any, NamedTuple, TypeAlias
 
 from mace.proofs.kernel.axes import Axis, Span, farthest, meet
@@ -16,6 +16,7 @@ Bools: TypeAlias = tuple[bool, bool]  # whether it can be false, and true
 
 
 NUMBER, TRUTH = "number", "condition"
+COMPARISONS = ("<", "<=", "==", "!=")
 
 
 class Operator(NamedTuple):
@@ -79,6 +80,37 @@ OPERATORS = {
 }
 
 
+class Line(NamedTuple):
+    """A linear function of values of features: a factor for each axis that counts, and a constant."""
+
+    factors: dict[int, Fraction]
+    constant: Fraction
+
+    def times(self, factor: Fraction) -> Line:
+        """The function times a number."""
+        return Line({j: x * factor for j, x in self.factors.items()}, self.constant * factor)
+
+    def plus(self, other: Line) -> Line:
+        """The sum of two functions."""
+        sums = {**self.factors, **{j: self.factors.get(j, Fraction(0)) + x for j, x in other.factors.items()}}
+        return Line(sums, self.constant + other.constant)
+
+
+def linear(name: str, extra: Any, parts: Sequence[Line | None]) -> Line | None:
+    """An operation on linear functions, where that is one again. Of a comparison of a with b it is a - b."""
+    if name == "x":
+        return Line({extra: Fraction(1)}, Fraction(0))
+    if name == "c":
+        return Line({}, extra[0])
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or name not in ("+", "-", "neg", "*", *COMPARISONS):
+        return None
+    if name in ("neg", "*"):
+        return known[0].times(extra if name == "*" else Fraction(-1))
+    sign = Fraction(1 if name == "+" else -1)
+    return reduce(lambda total, part: total.plus(part.times(sign)), known)
+
+
 class Rule:
     """A condition on the features, as operations on a stack. lacking: a 1 for each feature that may be missing."""
 
@@ -111,10 +143,27 @@ class Rule:
         # An operator came before its parts, the last of them first: turned round, each follows its parts.
         self.steps.reverse()
 
-    def possible(self, axes: Sequence[Axis], box: Sequence[Span]) -> Bools:
+    @cached_property
+    def comparisons(self) -> list[tuple[str, Line | None]]:
+        """The comparisons as they follow each other: of a with b the kind, and a - b where that is linear."""
+        stack: list[Line | None] = []
+        found = []
+        for name, extra, count in self.steps:
+            parts = stack[len(stack) - count :]
+            del stack[len(stack) - count :]
+            stack.append(linear(name, extra, parts))
+            if name in COMPARISONS:
+                found.append((name, stack[-1]))
+        return found
+
+    def possible(self, axes: Sequence[Axis], box: Sequence[Span], said: tuple[int, Bools] | None = None) -> Bools:
         """Whether the rule can be false, and can be true, on a box that is not empty: interval arithmetic, in which
-        every value that is taken in the box lies; exact on a box of one point."""
+        every value that is taken in the box lies; exact on a box of one point.
+
+        said: the number of a comparison, and what it can be, whatever the box says.
+        """
         stack: list[Any] = []
+        seen = 0
         for name, extra, count in self.steps:
             if name == "x":
                 stack.append(values_of(axes[extra], box[extra]))
@@ -124,6 +173,10 @@ class Rule:
                 parts = stack[len(stack) - count :]
                 del stack[len(stack) - count :]
                 stack.append(OPERATORS[name].on(parts, extra))
+                if name in COMPARISONS:
+                    if said is not None and said[0] == seen:
+                        stack[-1] = said[1]
+                    seen += 1
         return stack[0][0], stack[0][1]
 
 

@@ -151,8 +151,11 @@ func (w *world) readPull(value any, there bool) *pull {
 
 // at returns what one index of an axis adds, over `below`.
 func (p *pull) at(a *axis, j int, i *big.Int) *big.Int {
-	item, often := a.place(i)
-	value := new(big.Int).Mul(p.weights[j][item], often)
+	value := new(big.Int)
+	if a.levels || p.weights[j][0].Sign() != 0 { // else the axis may be one on which a value is missing
+		item, often := a.place(i)
+		value.Mul(p.weights[j][item], often)
+	}
 	if j == 0 {
 		value.Add(value, p.constant)
 	}

@@ -49,6 +49,7 @@ type hints struct {
 	phases map[[2]int]*big.Int
 	shares map[int]*big.Int
 	pull   *pull
+	ruled  *pull          // of rules
 	push   *big.Int       // for each feature that changes, or nil
 	own    bool           // slopes are chosen by the sizes of l and u, for `bounds`, or as lines says
 	lines  map[[2]int]int // 0 or 1
@@ -291,10 +292,12 @@ func (c *checker) leastOfAxis(s *state, j int, columns []int, f *linear, theta *
 		if h.push != nil && i.Cmp(a.start) != 0 {
 			value.Add(value, new(big.Int).Mul(rescale(h.push, factorBits, f.exponent), x.denominator))
 		}
-		if h.pull != nil {
-			pulled := new(big.Int).Mul(h.pull.at(a, j, i), x.denominator)
-			pulled.Lsh(pulled, uint(f.exponent))
-			value.Add(value, pulled.Div(pulled, h.pull.below)) // rounded down
+		for _, p := range []*pull{h.pull, h.ruled} {
+			if p != nil {
+				pulled := new(big.Int).Mul(p.at(a, j, i), x.denominator)
+				pulled.Lsh(pulled, uint(f.exponent))
+				value.Add(value, pulled.Div(pulled, p.below)) // rounded down
+			}
 		}
 		if out == nil || value.Cmp(out) < 0 {
 			out = value

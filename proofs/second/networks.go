@@ -128,7 +128,7 @@ func (c *checker) tighten(s *state, fields []any) *state {
 
 // dualPart reads an entry of a dual: the function f of the scores, and the hints; its shares are at most θ together.
 func (c *checker) dualPart(s *state, part []*comparison, value any, theta *big.Int) (*linear, *hints) {
-	fields := object(value, "goal", "slopes", "phases", "largest", "forms?", "changes?")
+	fields := object(value, "goal", "slopes", "phases", "largest", "forms?", "changes?", "rules?")
 	f := &linear{exponent: factorBits, constant: new(big.Int)}
 	for range c.net.layers[len(c.net.layers)-1].bias {
 		f.coefficients = append(f.coefficients, new(big.Int))
@@ -180,5 +180,7 @@ func (c *checker) readHints(s *state, fields map[string]any, theta *big.Int) *hi
 	require(total.Cmp(theta) <= 0, "shares of more than the whole")
 	pulled, there := fields["forms"]
 	h.pull = c.readPull(pulled, there)
+	ruled, there := fields["rules"]
+	h.ruled = c.readRuled(ruled, there, s.box)
 	return h
 }

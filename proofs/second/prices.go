@@ -23,6 +23,7 @@ type priceList struct {
 	byAxis  map[int][]priced
 	byTree  map[int][]priced
 	pull    *pull
+	ruled   *pull
 }
 
 // pricesLeaf: in every part of the goal the bound is above every distance that is below the claim.
@@ -33,17 +34,19 @@ func (c *checker) pricesLeaf(s *state, fields []any) {
 		leaves[k] = c.reachable(s, k)
 	}
 	for k, field := range fields {
-		list := c.readPrices(field, len(c.goal[k]))
+		list := c.readPrices(field, len(c.goal[k]), s.box)
 		bound := c.priceBound(s, c.goal[k], list, leaves)
 		require(bound == nil || c.refutes(bound), "part %d of the goal may hold", k)
 	}
 }
 
-func (c *checker) readPrices(value any, comparisons int) *priceList {
-	f := object(value, "goal", "largest", "unit", "prices", "forms?")
+func (c *checker) readPrices(value any, comparisons int, box []*span) *priceList {
+	f := object(value, "goal", "largest", "unit", "prices", "forms?", "rules?")
 	out := &priceList{shares: map[int]*big.Rat{}, unit: notNegative(f["unit"]), byAxis: map[int][]priced{}, byTree: map[int][]priced{}}
 	pulled, there := f["forms"]
 	out.pull = c.readPull(pulled, there)
+	ruled, there := f["rules"]
+	out.ruled = c.readRuled(ruled, there, box)
 	for _, item := range listOf(f["goal"], comparisons) {
 		out.lambdas = append(out.lambdas, notNegative(item))
 	}
@@ -281,19 +284,16 @@ func (c *checker) leastOfCells(s *span, j int, list *priceList) *big.Rat {
 		share = new(big.Rat)
 	}
 	below := lcm(lcm(one, list.unit), share)
-	if list.pull != nil {
-		below.Mul(below, list.pull.below)
+	for _, p := range []*pull{list.pull, list.ruled} {
+		if p != nil {
+			below.Mul(below, p.below)
+		}
 	}
 	unit := new(big.Int).Mul(times(list.unit, below), c.common)
 	perTop := times(share, below)
 	var out *big.Int
 	for _, piece := range a.cells(s, list.byAxis[j]) {
-		value := new(big.Int)
-		if !c.anywhere {
-			p, t := a.least(piece.span)
-			value.Mul(p, below)
-			value.Add(value, new(big.Int).Mul(perTop, t))
-		}
+		value := c.leastOfPiece(piece.span, j, list, below, perTop)
 		value.Sub(value, new(big.Int).Mul(unit, piece.n))
 		if list.pull != nil {
 			pulled := list.pull.least(a, j, piece.span)
@@ -305,4 +305,31 @@ func (c *checker) leastOfCells(s *span, j int, list *priceList) *big.Rat {
 		}
 	}
 	return new(big.Rat).SetFrac(out, new(big.Int).Mul(below, c.common))
+}
+
+// leastOfPiece returns the least of p_j + share t_j + what rules make of a value, over below times the common denominator.
+func (c *checker) leastOfPiece(s *span, j int, list *priceList, below, perTop *big.Int) *big.Int {
+	a := c.axes[j]
+	cost := func(p, t *big.Int) *big.Int {
+		value := new(big.Int)
+		if !c.anywhere {
+			value.Mul(p, below)
+			value.Add(value, new(big.Int).Mul(perTop, t))
+		}
+		return value
+	}
+	if list.ruled == nil {
+		return cost(a.least(s))
+	}
+	var out *big.Int
+	for _, i := range a.candidates(s, a.start) {
+		value := cost(a.price(i, a.start))
+		ruled := list.ruled.at(a, j, i)
+		ruled.Mul(ruled, new(big.Int).Quo(below, list.ruled.below))
+		value.Add(value, ruled.Mul(ruled, c.common))
+		if out == nil || value.Cmp(out) < 0 {
+			out = value
+		}
+	}
+	return out
 }

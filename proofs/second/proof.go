@@ -237,6 +237,6 @@ func (c *checker) avoidLeaf(s *state, fields []any) {
 
 func (c *checker) ruleLeaf(s *state, fields []any) {
 	k := small(fields[0], 0, len(c.rules)-1)
-	_, canTrue := c.rules[k].truthOn(c.world, s.box)
+	_, canTrue := c.rules[k].truthOn(c.world, s.box, nil)
 	require(!canTrue, "the rule can be true")
 }

@@ -14,6 +14,21 @@ type expression struct {
 	truth   bool // a condition, not a number
 }
 
+// comparisons of an expression, in the order in which they are written.
+func (e *expression) comparisons() []*expression {
+	switch e.op {
+	case "<", "<=", "==", "!=":
+		return []*expression{e}
+	}
+	var out []*expression
+	if e.truth {
+		for _, part := range e.parts {
+			out = append(out, part.comparisons()...)
+		}
+	}
+	return out
+}
+
 type ruleReader struct {
 	w      *world
 	digits int
@@ -203,20 +218,30 @@ func apart(a, b interval) bool {
 	return a.levels != nil && b.levels != nil && new(big.Int).And(a.levels, b.levels).Sign() == 0
 }
 
-// truth says whether a condition can be false and whether it can be true on a box without empty spans.
-func (e *expression) truthOn(w *world, box []*span) (canFalse, canTrue bool) {
+// assumption says of one comparison whether it is true, whatever the box says.
+type assumption struct {
+	of *expression
+	is bool
+}
+
+// truth says whether a condition can be false and whether it can be true on a box without empty spans, and with what is
+// taken for granted, if it is not nil.
+func (e *expression) truthOn(w *world, box []*span, granted *assumption) (canFalse, canTrue bool) {
+	if granted != nil && granted.of == e {
+		return !granted.is, granted.is
+	}
 	switch e.op {
 	case "true":
 		return false, true
 	case "false":
 		return true, false
 	case "not":
-		canFalse, canTrue = e.parts[0].truthOn(w, box)
+		canFalse, canTrue = e.parts[0].truthOn(w, box, granted)
 		return canTrue, canFalse
 	case "and", "or":
 		canFalse, canTrue = e.op == "or", e.op == "and"
 		for _, part := range e.parts {
-			f, t := part.truthOn(w, box)
+			f, t := part.truthOn(w, box, granted)
 			if e.op == "and" {
 				canFalse, canTrue = canFalse || f, canTrue && t
 			} else {

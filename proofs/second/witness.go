@@ -28,7 +28,7 @@ func (c *checker) obeys(point []*big.Int) {
 	}
 	require(big.NewInt(int64(c.changed(box))).Cmp(c.mostChanges) <= 0, "it changes too many features")
 	for k, r := range c.rules {
-		canFalse, _ := r.truthOn(c.world, box)
+		canFalse, _ := r.truthOn(c.world, box, nil)
 		require(!canFalse, "it does not obey rule %d", k)
 	}
 	for k, r := range c.avoid {

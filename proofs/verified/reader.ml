@@ -548,6 +548,7 @@ let statement data cuts =
 (* Multipliers for one part of the goal; without hidden units there are no slopes and no phases. *)
 let multipliers features data where =
   if has data "changes" then raise (Not_covered "duals that count changes");
+  if has data "rules" then raise (Not_covered "duals that count what rules compare");
   let field = fields data ["goal"; "slopes"; "phases"; "largest"] where in
   ignore (items ~length:0 (field "slopes") where);
   ignore (items ~length:0 (field "phases") where);
@@ -560,6 +561,7 @@ let multipliers features data where =
    of trust: all are brought to one scale, and sides are named by their axis. *)
 let pricing s { raw; leading; _ } features part data where =
   let trees = Array.length raw in
+  if has data "rules" then raise (Not_covered "prices that count what rules compare");
   let field = fields data ["goal"; "largest"; "unit"; "prices"] where in
   let factors = list_of (rational ~low:0) (field "goal") where in
   need (List.length factors = List.length part) "%s: expected %d multipliers" where (List.length part);

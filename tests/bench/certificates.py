@@ -148,7 +148,7 @@ def in_format_1(question: Question, seconds: float, made: Certificate, proof: Pr
     if any(isinstance(node, Priced) for node in proof):
         return None
     kept = {name: value for name, value in made.data.items() if name != "cuts"}
-    nodes = [node_text(node, question.model) for node in proof]
+    nodes = [node_text(node, question) for node in proof]
     return canonical({**kept, "mace_certificate": 1, "proof": nodes})
 
 

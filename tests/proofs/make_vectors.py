@@ -52,6 +52,7 @@ from tests.proofs.by_hand import (
     two,
 )  # fmt: skip
 from tests.proofs.form_vectors import FORMS
+from tests.proofs.line_vectors import LINES, PRICED, TIGHT
 from tests.proofs.node_vectors import NODES
 from tests.proofs.plan_cases import CASES as PLANS
 from tests.proofs.row_vectors import ROWS
@@ -424,7 +425,8 @@ def by_hand() -> Iterator[Vector]:
         about = section(check(false).reason)
         yield Vector(about, name, "refused", canonical(false))
         yield Vector(about, f"its true twin: {name}", "accepted", canonical(true))
-    for about, cases in (*BY_HAND.items(), ("forms", FORMS), ("rows", ROWS), *NODES.items()):
+    written = (("forms", FORMS), ("rows", ROWS), ("dual", LINES), ("tighten", TIGHT), ("prices", PRICED))
+    for about, cases in (*BY_HAND.items(), *written, *NODES.items()):
         for name, data in cases.items():
             yield Vector(about, name, "accepted" if check(data).accepted else "refused", canonical(data))
     for name, raw in UNUSABLE.items():

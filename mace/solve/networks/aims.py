@@ -25,7 +25,8 @@ class Aims(NamedTuple):
     """Bounds of the units' inputs, and of minus them: what is about the lower ends (0) and the upper ends (1).
 
     bound: (2, N), -INFINITY where nothing was gained.    theta: (2, N) multipliers of the distance's limit.
-    goal: (2, N, comparisons), slope, mu: (2, N, H, N), share: (2, N, J), changes: (2, N); as in `relax.Relaxed`.
+    goal: (2, N, comparisons and rules), slope, mu: (2, N, H, N), share: (2, N, J), changes: (2, N); as in
+          `relax.Relaxed`.
     """
 
     bound: Array
@@ -50,9 +51,9 @@ def aims(
     L, U, _ = units
     relu = net[3]
     H, N = L.shape
-    J = len(axes[0])
+    J, G = len(axes[0]), len(than) + len(axes[10])
     made = Aims(
-        np.full((2, N), -INFINITY), np.zeros((2, N)), np.zeros((2, N, len(than))), np.zeros((2, N, H, N)),
+        np.full((2, N), -INFINITY), np.zeros((2, N)), np.zeros((2, N, G)), np.zeros((2, N, H, N)),
         np.zeros((2, N, H, N)), np.zeros((2, N, J)), np.zeros((2, N)),
     )  # fmt: skip
     found = program(C, than, axes, net, hull, units, limit >= 0.0, limit, most)
@@ -94,7 +95,7 @@ def aims(
                 theta = y[found.ball]
             if found.few >= 0:
                 push = y[found.few]
-            goal, y1, mu, share = dual_of(found, y, len(than), theta)
+            goal, y1, mu, share = dual_of(found, y, G, theta)
             slope = np.zeros((H, N))
             bound = dual_bound(
                 theta, (layer, unit), way, goal, y1, mu, share * axes[5], (push, most), C, than, axes, net, hull, units,

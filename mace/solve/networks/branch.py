@@ -5,6 +5,7 @@ In:  a node with its relaxed point.    Out: splits, the likeliest first, measure
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -34,11 +35,13 @@ class Branching:
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
         self.float_splits = 0
+        # Rules that linear programs know: points near relaxed ones break them by rounding alone.
+        self.lined = {line.rule for line in frame.numbers.lines}
 
     def candidates(self, node: Node) -> list[Split | Phase]:
         """Where to split, the likeliest first; empty if the node is one point or nothing can be gained."""
         assert node.point is not None and node.scores is not None and node.loss is not None
-        if (split := self.ruled(node)) is not None:
+        if (split := self.ruled(node, lined=False)) is not None:
             return [split]
         found: list[tuple[float, Split | Phase]] = []
         if node.scores.size:
@@ -81,20 +84,22 @@ class Branching:
         last = self.narrow(node)
         return [last] if last is not None else []
 
-    def ruled(self, node: Node) -> Split | None:
+    def ruled(self, node: Node, *, lined: bool) -> Split | None:
         """A split where a rule that the relaxed point breaks changes its mind; None where it breaks none.
 
-        A rule says more of a box than what the relaxation loses at a unit, a level or an integer.
+        A rule says more of a box than what the relaxation loses at a unit, a level or an integer. lined: of those that
+        the relaxation knows.
         """
         assert node.point is not None
         question = self.frame.question
-        if not question.rules:
+        rules = tuple(rule for k, rule in enumerate(question.rules) if (k in self.lined) == lined)
+        if not rules:
             return None
         point = self.frame.rounded(node.point, outward=False)
         excluded = any(question.excluded(avoid, point) for avoid in question.avoid)
-        if excluded or all(rule.holds(question.axes, point) for rule in question.rules):
+        if excluded or all(rule.holds(question.axes, point) for rule in rules):
             return None
-        found = close_or_cut(question, node.box, point, edges=True)
+        found = close_or_cut(replace(question, rules=rules), node.box, point, edges=True)
         return None if isinstance(found, Closed) else Split(*found)
 
     def narrow(self, node: Node) -> Split | Phase | None:
@@ -121,6 +126,9 @@ class Branching:
                         return Split(*border(box, node.box))
                     case AvoidNear():
                         return middle(node.box, max(wide, key=lambda j: self.width(node.box, j)))
+        split = self.ruled(node, lined=True)
+        if split is not None and self.frame.numbers.axes.kind[split.axis] != FLOATS:
+            return split
         low, high, _ = node.units
         undecided = (low < 0) & (high > 0) & self.frame.numbers.net.relu[:, None] & (np.abs(high) < INFINITY)
         if undecided.any():

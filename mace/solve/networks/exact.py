@@ -25,7 +25,7 @@ from mace.base.kept import Recent
 from mace.problem.distance import Charge, Norm
 from mace.problem.proof import Multipliers
 from mace.problem.question import Question
-from mace.solve.networks.model import Array, Numbers, numbers
+from mace.solve.networks.model import Array, Numbers, numbers, rows_of
 from mace.space.axes import Box, GridAxis, LevelAxis, Point, Side
 from mace.tables.margins import in_integers
 from mace.tables.table import Compare, Network
@@ -124,6 +124,17 @@ def _of_levels(axis: LevelAxis, charge: Charge, columns: tuple[tuple[float, ...]
     }
 
 
+class Beside(NamedTuple):
+    """What an axis adds to a sum beside its distance and its columns.
+
+    share: of its cost where it is the largest change, or None. push: what any change costs. pull: times its value.
+    """
+
+    share: Fraction | None
+    push: Fraction
+    pull: Fraction
+
+
 class Exact:
     """The exact side of one question."""
 
@@ -136,6 +147,7 @@ class Exact:
         for place, column in enumerate(question.columns):
             self.columns[column.feature].append((place, column.values))
         self.forms = numbers.forms
+        self.lines = {(line.rule, line.part): line for line in numbers.lines if line.sign > 0}
         # Whether a column is its feature as it is.
         self.plain = [form is not None and form.plain for form in self.forms]
         self.bits, self.integers = in_integers(question.model)
@@ -304,6 +316,12 @@ class Exact:
         compares, slacks = self.question.goal.decision[part], self.parts[part].slack
         push = multipliers.changes
         constant = -push * self.most
+        pulls: dict[int, Fraction] = {}
+        for k, place, price in multipliers.rules:
+            line = self.lines[k, place]
+            constant += price * line.constant
+            for j, factor in line.factors:
+                pulls[j] = pulls.get(j, Fraction(0)) + price * factor
         z = [0] * len(self.layers[-1].bias)
         for value, compare, slack in zip(multipliers.goal, compares, slacks, strict=True):
             constant += value * (exact(compare.than) - slack)
@@ -338,25 +356,22 @@ class Exact:
             share = multipliers.largest.get(j)
             mine = [gathered[place] for place, _ in self.columns[j]]
             peak = None if share is None else share * self.charges[j].peak
-            top, bottom = self._axis(j, side, mine, scale + self.bits, peak, q is not None, push)
+            costs = Beside(peak, push, pulls.get(j, Fraction(0)))
+            top, bottom = self._axis(j, side, mine, scale + self.bits, costs, q is not None)
             least += (top << ROOM) // bottom
         return constant + Fraction(least, 1 << (scale + self.bits + ROOM))
 
     def _axis(
-        self, j: int, side: Side, coefficients: list[int], bits: int, share: Fraction | None, distance: bool,
-        push: Fraction,
+        self, j: int, side: Side, coefficients: list[int], bits: int, beside: Beside, distance: bool
     ) -> tuple[int, int]:  # fmt: skip
-        """The least of cost plus coefficients times columns over one side of the box, times 2^bits: above, below.
-
-        push: what any change costs beside.
-        """
-        axis = self.question.axes[j]
+        """The least of cost plus coefficients times columns over one side of the box, times 2^bits: above, below."""
+        axis, (share, push, pull) = self.question.axes[j], beside
         if isinstance(side, tuple):
             low, high = side
             candidates = [low, high]
             if low <= axis.start <= high:
                 candidates = [low, high, axis.start]
-                if len(coefficients) == 1 and self.plain[self.columns[j][0][0]]:
+                if not pull and len(coefficients) == 1 and self.plain[self.columns[j][0][0]]:
                     # What costs more than the start and adds no less is not the least.
                     candidates = [axis.start, high if coefficients[0] < 0 else low][: 1 + bool(coefficients[0])]
         else:
@@ -373,6 +388,10 @@ class Exact:
             if push and index != axis.start:
                 above = above * push.denominator + (push.numerator * below << bits)
                 below *= push.denominator
+            if pull:
+                value = pull * axis.value(index)
+                above = above * value.denominator + (value.numerator * below << bits)
+                below *= value.denominator
             if not least or above * least < best * below:
                 best, least = above, below
         assert least
@@ -398,7 +417,7 @@ def prepared(question: Question) -> Prepared:
 
     key = (
         question.model, question.axes, question.columns, question.goal.decision, question.distance,
-        question.most_changes,
+        question.most_changes, rows_of(question.rules),
     )  # fmt: skip
     return _LAST.get(key, make)
 

@@ -32,7 +32,7 @@ def plain(named: T) -> T:
 @compiled
 def axis_least(axes: Axes, hull: Hull, j: int) -> float:
     """The least l0 and l1 cost of an axis inside its box."""
-    kind, first, count, jump, rate, _, change, _, _ = axes
+    kind, first, count, jump, rate, _, change, _, _, _, _ = axes
     lo, hi, on = hull
     if kind[j] != LEVELS:
         if lo[j] <= 0.0 <= hi[j]:
@@ -49,7 +49,7 @@ def axis_least(axes: Axes, hull: Hull, j: int) -> float:
 @compiled
 def cut(q: float, axes: Axes, hull: Hull) -> bool:
     """Cut a box, in place, to the values that leave the whole point closer than q; False if nothing is left."""
-    kind, first, count, jump, rate, peak, change, offset, steps = axes
+    kind, first, count, jump, rate, peak, change, offset, steps, _, _ = axes
     lo, hi, on = hull
     J = len(kind)
     total = 0.0
@@ -172,7 +172,7 @@ def derive(q: float, axes: Axes, net: Net, hull: Hull, units: Units, wanted: Arr
     wanted: (2, H, N) which ends are derived, lower and upper ones. prices: (2, H, N) of the budget q, for each derived
             end; written here.
     """
-    kind, first, count, jump, rate, _, change, _, _ = axes
+    kind, first, count, jump, rate, _, change, _, _, _, _ = axes
     lo, hi, on = hull
     W0, W, B, relu, size, rough = net
     L, U, _ = units
@@ -244,12 +244,13 @@ def dual_bound(
 
     theta:  what the distance counts: 1, or 0 for a claim about every distance.
     aim:    the layer and the place of a unit whose input counts `way` times beside it; `NOWHERE` where there is none.
+    goal:   multipliers of the comparisons, and of what rules make hold.
     y1:     (H, N) multipliers of a >= z, from which t = y1 / |v| follows; if negative, t is read from `slope`.
     share:  (J,) multipliers of the largest change, in cost, not divided by gamma.
     count:  the multiplier of how many features change, and how many may.
     Long because it is one pass backwards through the layers, then over the axes, with one sum for all.
     """
-    kind, first, size_of, jump, rate, _, change, _, _ = axes
+    kind, first, size_of, jump, rate, _, change, _, _, held, need = axes
     push, most = count
     W0, W, B, relu, size, _ = net
     lo, hi, on = hull
@@ -257,7 +258,7 @@ def dual_bound(
     H, N = L.shape
     constant = -push * most
     v = np.zeros(N)
-    for i in range(len(goal)):
+    for i in range(len(than)):
         constant += goal[i] * than[i]
         for o in range(C.shape[1]):
             v[o] -= goal[i] * C[i, o]
@@ -297,6 +298,11 @@ def dual_bound(
     for o in range(N):
         constant += z[o] * B[0, o]
     k = W0 @ z
+    for r in range(len(need)):
+        price = goal[len(than) + r]
+        if price != 0.0:
+            constant += price * need[r]
+            k -= price * held[r]
     for j in range(len(kind)):
         f = first[j]
         best = INFINITY

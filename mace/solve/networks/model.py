@@ -9,6 +9,7 @@ large as the ones that a checker derives for the allowed box.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -19,7 +20,10 @@ from numpy.typing import NDArray
 
 from mace.base.exact import above, exact, moderate, nearest, rank_to_float
 from mace.base.kept import Kept
-from mace.problem.distance import Norm
+from mace.problem.budget import Budget
+from mace.problem.distance import Charge, Norm
+from mace.problem.lines import Line, lines_of
+from mace.problem.programs import Rule
 from mace.problem.proof import Phase, Split
 from mace.problem.question import Question
 from mace.space.axes import Axis, Grid, GridAxis
@@ -67,6 +71,7 @@ class Axes(NamedTuple):
     jump, rate:   (J,) what a change costs in l0, and in l1 per unit; peak: its weight in linf.
     change:       (I,) a level's delta.
     offset, steps: (J,) the start and the scale in steps of the grid.
+    held, need:   (K, I), (K,) what rules make hold of the items of every point: held @ items >= need.
     """
 
     kind: Array
@@ -78,6 +83,8 @@ class Axes(NamedTuple):
     change: Array
     offset: Array
     steps: Array
+    held: Array
+    need: Array
 
 
 class Net(NamedTuple):
@@ -133,6 +140,7 @@ class Numbers:
     net: Net
     parts: tuple[Part, ...]
     forms: tuple[Affine | None, ...]
+    lines: tuple[Line, ...]  # those of `axes.held`
 
     def around(self, hull: Hull) -> Array:
         """The items (I,) of some point of a box."""
@@ -201,12 +209,13 @@ def numbers(question: Question) -> Numbers:
     start = question.row(question.start).astype(np.longdouble)
     shift = start @ model.layers[0].weights.astype(np.longdouble) + model.layers[0].bias.astype(np.longdouble)
     B[0, : effects.shape[1]] = shift.astype(np.float64)
-    axes = _axes_of(question, norm)
+    lines = rows_of(question.rules)
+    axes = axes_of(question.axes, norm.charges, lines)
     net = Net(W0, layers.W, B, layers.relu, layers.size, _rough(question, model, forms, axes, sizes))
     # Forms are told apart by identity, and most rows have the same ones.
     key = (question.goal.decision, question.columns, tuple(forms))
     parts = _PARTS.get(model, key, lambda: _parts_of(question, model, forms, B.shape[1]))
-    return Numbers(axes, net, parts, tuple(forms))
+    return Numbers(axes, net, parts, tuple(forms), lines)
 
 
 _PARTS: Kept[tuple[Part, ...]] = Kept(8)
@@ -282,13 +291,18 @@ def _widest(axis: GridAxis) -> float:
     return above(max(axis.delta(axis.lower), axis.delta(axis.upper)))
 
 
-def _axes_of(question: Question, norm: Norm) -> Axes:
-    """The axes, with what their changes cost."""
-    J = len(question.axes)
+def rows_of(rules: Sequence[Rule | Budget]) -> tuple[Line, ...]:
+    """What rules make hold as sums that are at most 0; what is equal to 0 is that in both directions."""
+    return tuple(way for line in lines_of(rules) for way in ((line, line.turned()) if line.equal else (line,)))
+
+
+def axes_of(all_axes: Sequence[Axis], charges: Sequence[Charge], lines: Sequence[Line]) -> Axes:
+    """Some axes, with what their changes cost, and what lines say of them."""
+    J = len(all_axes)
     kind, count = np.zeros(J, np.int64), np.ones(J, np.int64)
     offset, steps = np.zeros(J), np.ones(J)
     change: list[float] = []
-    for j, axis in enumerate(question.axes):
+    for j, axis in enumerate(all_axes):
         if not isinstance(axis, GridAxis):
             kind[j], count[j] = LEVELS, axis.count
             change += [float(axis.delta(level)) for level in range(axis.count)]
@@ -297,8 +311,21 @@ def _axes_of(question: Question, norm: Norm) -> Axes:
         kind[j] = STEPS if axis.grid.kind == "step" else FLOATS
         if axis.grid.kind == "step":
             offset[j], steps[j] = nearest(axis.start_value / axis.grid.step), nearest(axis.scale / axis.grid.step)
-    jump, rate, peak = (np.array([float(share) for share in shares]) for shares in zip(*norm.charges, strict=True))
-    return Axes(kind, np.cumsum(count) - count, count, jump, rate, peak, np.array(change), offset, steps)
+    jump, rate, peak = (np.array([float(share) for share in shares]) for shares in zip(*charges, strict=True))
+    first = np.cumsum(count) - count
+    held, need = np.zeros((len(lines), len(change))), np.zeros(len(lines))
+    for k, line in enumerate(lines):
+        at_start = line.constant
+        for j, factor in line.factors:
+            axis = all_axes[j]
+            if isinstance(axis, GridAxis):
+                at_start += factor * axis.start_value
+                held[k, first[j]] -= nearest(factor * axis.scale)
+            else:
+                at_start += factor * axis.start
+                held[k, first[j] : first[j] + axis.count] -= nearest(factor) * (np.arange(axis.count) - axis.start)
+        need[k] = nearest(at_start)
+    return Axes(kind, first, count, jump, rate, peak, np.array(change), offset, steps, held, need)
 
 
 class Effects(NamedTuple):

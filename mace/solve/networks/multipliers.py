@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mace.problem.proof import Multipliers
-from mace.solve.networks.model import Array, Net, Units
+from mace.solve.networks.model import Array, Net, Numbers, Units
 
 LEAST = 2.0**-140  # multipliers are multiples of 2^-V, with 53 bits above
 NEAR_ZERO = 2.0**-33  # more than bounds of hidden units near 0 may differ from a checker's, but for rounding
@@ -49,9 +49,11 @@ def at_zero(net: Net, units: Units) -> Units:
     return Units(np.where(np.abs(L) <= near, 0.0, L), np.where(np.abs(U) <= near, 0.0, U), phase)
 
 
-def packed(net: Net, numbers: Rough, units: Units, most: float = 1.0) -> Multipliers:
+def packed(numbers: Numbers, found: Rough, units: Units, most: float = 1.0) -> Multipliers:
     """Multipliers as a proof holds them, without the zeros; shares that are together at most `most`."""
-    goal, slope, mu, share, changes = numbers
+    net, lines = numbers.net, numbers.lines
+    goal, slope, mu, share, changes = found
+    goal, prices = goal[: len(goal) - len(lines)], goal[len(goal) - len(lines) :]
     relu = net.relu[:, None]
     # Where it may be that l >= 0, an absent slope would mean 1.
     needed = relu & (units.L < 0) & (units.U > 0) & ((slope > 0) | (units.L + 2 * net.rough >= -NEAR_ZERO))
@@ -71,7 +73,22 @@ def packed(net: Net, numbers: Rough, units: Units, most: float = 1.0) -> Multipl
         table(mu, (units.phase != 0) & (mu > 0)),
         shares,
         changes=Fraction(changes),
+        rules=tuple(
+            (line.rule, line.part, line.sign * Fraction(price))
+            for line, price in zip(lines, prices.tolist(), strict=True)
+            if price
+        ),
     )
+
+
+def goal_of(numbers: Numbers, found: Multipliers) -> Array:
+    """The multipliers of the comparisons and of rules as `packed` takes them."""
+    place = {(line.rule, line.part, line.sign): k for k, line in enumerate(numbers.lines)}
+    prices = np.zeros(len(numbers.lines))
+    for rule, part, price in found.rules:
+        sign = 1 if (rule, part, -1) not in place or price > 0 else -1
+        prices[place[rule, part, sign]] += sign * float(price)
+    return np.concatenate([np.array([float(q) for q in found.goal]), prices])
 
 
 def rounded(values: Array, bits: int) -> Array:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.deadline import NEVER, Deadline, TimeOverError
+from mace.base.exact import nearest
 from mace.problem.distance import Norm
 from mace.problem.proof import Phase
 from mace.solve.compiled import interruptible
@@ -94,6 +95,9 @@ class Points(Frame):
         self.seeds: set[Point] = set()
         # Witnesses must be beyond the margin on the other side, and stay so when they are rounded to the grid.
         self.certain = [p.than + np.array([3 * float(e) + 2.0**-49 for e in p.slack]) for p in self.numbers.parts]
+        # So it is with what rules make hold.
+        axes = self.numbers.axes
+        self.surely = (plain(axes._replace(need=axes.need + self.rounding())), self.arrays[1])
 
     # ------------------------------------------------------------------------------------------ the target
 
@@ -187,15 +191,27 @@ class Points(Frame):
         """Narrow bounds of hidden units, in place, inside a node's box and the ball of radius q (q < 0: no ball)."""
         return bool(derive(q, *self.arrays, plain(node.hull), plain(units), *self.ends))
 
+    def rounding(self) -> Array:
+        """By how much doubles may move what rules make hold, at most: shape (K,)."""
+        found = np.zeros(len(self.numbers.lines))
+        for k, line in enumerate(self.numbers.lines):
+            for j, factor in line.factors:
+                axis = self.question.axes[j]
+                if self.numbers.axes.kind[j] == FLOATS and isinstance(axis, GridAxis):
+                    largest = max(abs(axis.value(axis.lower)), abs(axis.value(axis.upper)))
+                    found[k] += nearest(abs(factor) * largest) * 2.0**-49
+        return found
+
     def solve(self, node: Node, part: Part, than: Array | None = None, rounds: int = MOST_PIVOTS) -> Relaxed:
-        """The relaxation of a node for one part of the goal; `than` in place of the part's own.
+        """The relaxation of a node for one part of the goal; with `than` in place of the part's own, of points that are
+        to stay what they are when they are rounded.
 
         After the deadline interpreted pivots end, and the relaxation shows what it does without any.
         """
-        than = part.than if than is None else than
+        arrays, than = (self.arrays, part.than) if than is None else (self.surely, than)
         rounds = min(rounds, self.affordable(node))
         nodes = (plain(node.hull), plain(node.units))
-        given = (self.most, part.C, than, *self.arrays, *nodes)
+        given = (self.most, part.C, than, *arrays, *nodes)
         try:
             with interruptible(self.deadline):
                 found: Relaxed = relax(not self.anywhere, self.target, rounds, *given)

@@ -308,7 +308,7 @@ def one_part(search: Search, node: Node, k: int, q: Fraction | None, units: Unit
         )  # fmt: skip
         if value < want + 1e-14:
             continue
-        multipliers = packed(n.net, Rough(goal, slope, mu, share, changes), units)
+        multipliers = packed(n, Rough(goal, slope, mu, share, changes), units)
         zeroed = at_zero(n.net, units)
         same = all(np.array_equal(one, other) for one, other in zip(units, zeroed, strict=True))
         if all(closes(search, node, k, multipliers, q, known) for known in ([units] if same else [units, zeroed])):

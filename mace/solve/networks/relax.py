@@ -27,7 +27,8 @@ class Relaxed(NamedTuple):
 
     bound:  the distance that the multipliers prove, in floats.
     status: of the simplex; BEYOND where not every number here may be finite.
-    goal, slope, mu, share: multipliers of the comparisons, the ReLUs (H, N), the phases (H, N), the axes (J,).
+    goal, slope, mu, share: multipliers of the comparisons and of what rules make hold, one after the other, of the
+            ReLUs (H, N), the phases (H, N), the axes (J,).
     changes: that of how many features change.
     point:  (I,) the relaxed point.    loss, scores: of items (I,) and ReLUs (H, N), about how much is lost there.
     weight: (H, N) each hidden unit's coefficient.
@@ -90,12 +91,12 @@ def program(
     Long because variables, rows and multipliers are numbered as they are made. Split up, each part would hand a dozen
     arrays to the next.
     """
-    kind, first, count, jump, rate, peak, change, _, _ = axes
+    kind, first, count, jump, rate, peak, change, _, _, held, need = axes
     W0, W, B, relu, size, _ = net
     lo, hi, on = hull
     L, U, phase = units
     H, N = L.shape
-    J, items, G = len(kind), W0.shape[0], len(than)
+    J, items, G, K = len(kind), W0.shape[0], len(than), len(need)
     unstable, phases = 0, 0
     for layer in range(H):
         for i in range(size[layer]):
@@ -109,7 +110,7 @@ def program(
             if peak[j] > 0:
                 peaked += 1
     columns = 2 * J + items + unstable + 1
-    rows = G + 2 * unstable + phases + peaked + J + 2
+    rows = G + K + 2 * unstable + phases + peaked + J + 2
     cost, top, moves = np.zeros(columns), np.full(columns, INFINITY), np.zeros(columns)
     axis, item, sign = np.full(columns, -1), np.full(columns, -1), np.zeros(columns)
     base = np.zeros(items)
@@ -167,7 +168,15 @@ def program(
     hidden = np.full((H, N), -1)
     T, b = np.zeros((rows, columns)), np.zeros(rows)
     lower, fixed = np.full((H, N), -1), np.full((H, N), -1)
-    m = G  # the goal's rows come first
+    m = G + K  # the goal's rows come first, then those of rules
+    for r in range(K):  # held . items - need >= 0
+        b[G + r] = held[r] @ base - need[r]
+        for c in range(inputs):
+            T[G + r, c] = -sign[c] * held[r, item[c]]
+            if kind[axis[c]] == LEVELS:
+                for i in range(first[axis[c]], first[axis[c]] + count[axis[c]]):
+                    if base[i] == 1.0:
+                        T[G + r, c] += held[r, i]
     # Invariant: output i of the layer below is expression[i] . variables + offset[i].
     expression, offset = np.zeros((N, columns)), np.zeros(N)
     zs, zo = np.zeros((H, N, columns)), np.zeros((H, N))
@@ -314,7 +323,7 @@ def multipliers(d: Array, free: Array, m: int) -> Array:
 
 
 class Dual(NamedTuple):
-    """Multipliers of the comparisons, the lines y1 (H, N), the phases (H, N) and the axes (J,), see `dual_bound`."""
+    """Multipliers of comparisons and rules, lines y1 (H, N), phases (H, N) and axes (J,), see `dual_bound`."""
 
     goal: Array
     y1: Array
@@ -361,7 +370,7 @@ def relax(
 
     Long because what is read off the last basis needs all that its program numbers.
     """
-    kind, first, count, jump, _, peak, _, _, _ = axes
+    kind, first, count, jump, _, peak, _, _, _, _, need = axes
     lo, hi, _ = hull
     L, U, _ = units
     H, N = L.shape
@@ -373,11 +382,12 @@ def relax(
     basic, free, full = end.basis
     if status == EMPTY:
         y = y + end.ray * (max(2.0 * cutoff - end.ended.objective, 1.0) / end.ended.violation) if distance else end.ray
-    goal, y1, mu, share = dual_of(found, y, len(than), 1.0)
+    goal, y1, mu, share = dual_of(found, y, len(than) + len(need), 1.0)
     push = y[found.few] if found.few >= 0 else 0.0
     if y1.size > 0 and y1.max() > 0.0:
         # A slope is a share of the coefficient above it, which is 0 where no comparison counts.
-        goal = np.maximum(goal, 1e-7 * y1.max())
+        for g in range(len(than)):
+            goal[g] = max(goal[g], 1e-7 * y1.max())
     slope, weight = np.zeros((H, N)), np.zeros((H, N))
     for j in range(len(kind)):
         share[j] *= peak[j]

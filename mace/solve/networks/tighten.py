@@ -158,7 +158,7 @@ def applied(frame: Frame, hull: Hull, units: Units, tights: list[Tight], q: Frac
         before = Units(*map(np.copy, units))
         if not narrow(frame, hull, units, tight, limit):
             continue
-        parts = tuple(packed(frame.numbers.net, one, before, tight.theta) for one in tight.parts)
+        parts = tuple(packed(frame.numbers, one, before, tight.theta) for one in tight.parts)
         ends.append(End(tight.layer, tight.unit, tight.end, tight.theta, parts))
         if crossed(units, tight):
             return Applied([*nodes, Tighten(tuple(ends)), Leaf("empty")], after, left=False)

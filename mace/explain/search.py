@@ -29,12 +29,14 @@ from mace.problem.goal_decision import lower
 from mace.problem.goal_means import is_mean
 from mace.problem.goal_softmax import inside
 from mace.problem.goals import Between, Classes, Margin, Probability, Wanted
+from mace.problem.lines import lines_of
 from mace.problem.plausibility import from_row, least_of
 from mace.problem.proof import FromRow, Leaf, Node, Proof
 from mace.problem.question import Question
 from mace.solve.background import Background
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, bring_in, conclude, pull_back
+from mace.solve.lattice import denominator
 from mace.solve.protocol import Gap, Limits, Oracle
 from mace.space.axes import Point
 from mace.tables.table import Formula
@@ -142,7 +144,7 @@ class Search:
         if isinstance(question.distance, NearestRow):
             return self._by_rows(question, question.distance, asking, limits, best)
         oracle, note = choose(question, self.oracle)
-        gap = _gap(self.gap, self.rgap, oracle)
+        gap = _gap(self.gap, self.rgap, oracle, question)
         best = best or self._first(question, oracle, asking, limits.deadline.share(HEAD_START))
         table = question.model if question.goal.wanted is None else self.judge.table
         pieces: Refined | None = None
@@ -252,7 +254,7 @@ class Search:
         """One row: a point nearer to it than the best one known, which it takes the place of, or a bound."""
         confirm = partial(asking.confirms, question)
         oracle, note = choose(question, self.oracle)
-        gap, radius = _gap(self.gap, self.rgap, oracle), best.upper
+        gap, radius = _gap(self.gap, self.rgap, oracle, question), best.upper
 
         def ask(oracle: Oracle, known: Point | None) -> Bracket:
             if radius is None or not oracle.optimises:
@@ -297,14 +299,16 @@ def _by_decision(goal: Wanted | None) -> Wanted | None:
     return Classes(frozenset([goal.label])) if isinstance(goal, Margin) and goal.in_score else goal
 
 
-def _gap(gap: object, rgap: object, oracle: Oracle) -> Gap:
+def _gap(gap: object, rgap: object, oracle: Oracle, question: Question) -> Gap:
     """The gap asked for; when nothing is said, what the oracle reaches as a matter of course."""
     if gap is None and rgap is None:
         if not oracle.optimises:
             return Gap(Fraction(1, 10**6), Fraction(1, 1000))
         if oracle.name == "forms":
             return Gap(Fraction(1, 10**9), Fraction(1, 10**6))
-        return Gap(Fraction(0) if oracle.name == "ensembles" else Fraction(1, 10**9))
+        # Where linear rules hold barely, the nearest values lie between those of a grid.
+        between = bool(lines_of(question.rules)) and denominator(question.axes, question.distance) is None
+        return Gap(Fraction(1, 10**9) if between or oracle.name != "ensembles" else Fraction(0))
     return Gap.asked(gap, rgap)
 
 

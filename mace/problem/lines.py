@@ -51,6 +51,11 @@ def lines_of(rules: Sequence[Rule | Budget]) -> tuple[Line, ...]:
     )
 
 
+def both_ways(rules: Sequence[Rule | Budget]) -> tuple[Line, ...]:
+    """The same as sums that are at most 0; what is equal to 0 is that in both directions."""
+    return tuple(way for line in lines_of(rules) for way in ((line, line.turned()) if line.equal else (line,)))
+
+
 # The rule stays beside its lines, so that no other object has its identity meanwhile.
 _LINES: Recent[tuple[Rule, tuple[Line, ...]]] = Recent()
 

@@ -8,23 +8,30 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
+import mace
 from mace.certify.rules import comparison, expression_of
 from mace.certify.writer import Certificate, certificate
 from mace.problem.lines import lines_of
 from mace.problem.programs import rule_of
-from mace.problem.proof import Dual
+from mace.problem.proof import Dual, Priced
 from mace.problem.question import Question
 from mace.proofs.check import check
 from mace.proofs.kernel.world import read_rule
+from mace.solve.ensembles import prover
+from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.networks import search as networks_search
 from mace.solve.networks.prover import NetworkOracle
-from mace.solve.protocol import Found, Limits, Refuted, Unknown
+from mace.solve.protocol import Found, Gap, Limits, Refuted, Unknown
 from mace.space.axes import GridAxis
 from mace.space.feature import Feature
 from mace.space.space import Space
 from tests.checkers import accepted_by_all
+from tests.oracles.small_ensembles import random_question as trees_question
+from tests.oracles.test_ensembles import as_enumerated
 from tests.oracles.test_networks import CLOSE, agree, drawn
 from tests.reference import random_question, random_rule
 
@@ -174,3 +181,52 @@ def test_a_part_of_a_rule_is_the_comparison_of_that_number() -> None:
         assert said is not None and (name == "==") == line.equal
         assert {j: q for j, q in said.factors.items() if q} == dict(line.factors)
         assert said.constant == line.constant
+
+
+def before_trees(seed: int) -> Question:
+    """A random question about trees with one to four rules, most of them linear."""
+    question, rng = trees_question(seed), np.random.default_rng(seed)
+    texts = [random_line(question.space, rng) for _ in range(int(rng.integers(1, 4)))]
+    if rng.random() < 0.3:
+        texts.append(random_rule(question.space, rng))
+    return replace(question, rules=tuple(rule_of(text, question.space) for text in dict.fromkeys(texts)))
+
+
+@pytest.mark.parametrize("patience", [0, prover.PATIENCE])
+@pytest.mark.parametrize("first", range(0, 200, 50))
+def test_before_trees_the_answer_is_that_of_enumeration(
+    first: int, patience: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prover, "PATIENCE", patience)
+    for seed in range(first, first + 50):
+        as_enumerated(before_trees(seed))
+
+
+def ordered(seed: int, spec: str) -> Question:
+    """A question about a forest over doubles that are ordered, far from the goal."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(300, 6)), columns=[f"x{k}" for k in range(6)])
+    X["x1"], X["x3"] = X["x0"] + abs(X["x1"]), X["x2"] + abs(X["x3"])
+    y = (X["x0"] + X["x2"] - 0.3 * X["x4"] > 0.3).astype(int)
+    space = mace.Space.from_frame(X, rules=["x1 >= x0", "x3 >= x2", "x4 + x5 <= 3/2 and 2 * x4 >= x0 - 5"])
+    model = RandomForestClassifier(20, max_depth=5, random_state=seed).fit(X, y)
+    row = X[model.predict(X) == 0].iloc[seed]
+    return mace.Explainer(model, space, distance=spec).question(row, goal=1)[0]
+
+
+@pytest.mark.parametrize("spec", ["l0", "l1", "linf"])
+def test_before_trees_several_features_share_what_a_rule_asks(spec: str) -> None:
+    priced = barely = 0
+    for seed in range(4):
+        question = ordered(seed, spec)
+        reply = EnsembleOracle(question).ask(None, Limits.of(600.0), gap=Gap(CLOSE))
+        assert isinstance(reply, Found) and reply.lower is not None and reply.proof is not None
+        assert question.obeys(reply.point) and question.has_goal(reply.point)
+        assert question.distance_of(reply.point) - reply.lower <= CLOSE
+        proof = certificate(question, reply.lower, reply.point, reply.proof)
+        assert check(proof.data).accepted
+        accepted_by_all([proof])
+        priced += sum(isinstance(n, Priced) and any(part.rules for part in n.parts) for n in reply.proof)
+        values = [float(axis.value(k)) for axis, k in zip(question.axes, reply.point, strict=True)]
+        barely += min(values[1] - values[0], values[3] - values[2]) < 1e-9
+    assert spec == "l0" or (priced and (barely or spec == "linf"))

@@ -31,6 +31,7 @@ KEPT = np.float32(0.6)  # of the last direction
 FADED = np.float32(1e-20)  # less than which is nothing: the smallest singles are dear
 PATIENT = 10  # rounds without a better bound, after which steps get shorter
 SHORTER = 0.8
+RULING = 100.0  # times as fast as prices do multipliers of linear rules move, of which there are few
 LATER = 1.05  # a round's pieces count so many times those of the round before
 LOOK = 50  # rounds, in which this part of what is missing must be gained for the ascent to go on
 SLOW = 0.005
@@ -45,6 +46,10 @@ class Frame(NamedTuple):
     grid:   (J,) whether an axis is ordered.
     begin:  (J + 1,) where each axis's pieces begin; begin_cell, end_cell: (K,) their first and last cell, or the level.
     part, top: (K,) costs in units, rounded down.
+    read:   (J,) whether one of N linear rules reads an axis.
+    spots:  (K + 1,) where the S indices of each piece begin of which one is best; none but on axes that are read.
+    spot_part, spot_top: (S,) what they cost; spot_sum: (N, S) what they add to the sums of rules, in units.
+    slack:  (N,) these sums at the start.
     """
 
     first: Array
@@ -62,6 +67,12 @@ class Frame(NamedTuple):
     end_cell: Array
     part: Array
     top: Array
+    read: Array
+    spots: Array
+    spot_part: Array
+    spot_top: Array
+    spot_sum: Array
+    slack: Array
 
 
 class Rows(NamedTuple):
@@ -108,12 +119,13 @@ class Active(NamedTuple):
 
 
 class Climbed(NamedTuple):
-    """Prices by row, multipliers by comparison and axis, the bound in units (floats), and the share of every piece."""
+    """Prices by row, multipliers by comparison, axis and linear rule; the bound in units; the share of every piece."""
 
     value: float
     prices: Array
     goal: Array
     shares: Array
+    lines: Array
     pieces: Array
 
 
@@ -425,8 +437,8 @@ def onto_simplex(shares: Array) -> None:
 
 @compiled
 def ascend(
-    frame: Frame, active: Active, prices: Array, goal: Array, shares: Array, size: float, target: float, rounds: int,
-    largest: bool, length: float,
+    frame: Frame, active: Active, prices: Array, goal: Array, shares: Array, lines: Array, size: float, target: float,
+    rounds: int, largest: bool, length: float,
 ) -> Climbed:  # fmt: skip
     """Better multipliers than the given ones for what `active` leaves open.
 
@@ -444,8 +456,8 @@ def ascend(
     way, change = np.zeros(open_rows, np.float32), np.empty(open_rows, np.float32)
     share, seen = np.empty(open_rows, np.float32), np.ones(open_rows, np.float32)
     some = np.empty(open_rows + 1, np.uint32)
-    goal, shares = goal / size, shares.copy()
-    best_goal, best_shares = goal.copy(), shares.copy()
+    goal, shares, lines = goal / size, shares.copy(), lines.copy()
+    best_goal, best_shares, best_lines = goal.copy(), shares.copy(), lines.copy()
     # Multipliers of comparisons are moved in units in which a tree's gain changes by about a tenth of a price.
     unit, gain = np.empty(compares), np.empty((compares, leaves))
     for c in range(compares):
@@ -458,6 +470,12 @@ def ascend(
         unit[c] = max(10.0 * spread / trees, 1.0)
     goal_way, goal_change = np.zeros(compares), np.zeros(compares)
     share_way, share_change = np.zeros(axes), np.zeros(axes)
+    ruled = len(lines)
+    line_way, line_change = np.zeros(ruled), np.zeros(ruled)
+    line_seen, line_share = np.zeros(ruled), np.zeros(ruled)
+    spot_part, spot_top, spot_sum, slack = (
+        frame.spot_part / size, frame.spot_top / size, frame.spot_sum / size, frame.slack / size,
+    )  # fmt: skip
     worth, paid_for = np.empty(leaves + 1), np.empty(leaves)
     part, top = frame.part / size, frame.top / size
     paid = np.empty(len(part))
@@ -487,22 +505,37 @@ def ascend(
             for i in range(active.at[found], active.at[found + 1]):
                 change[active.row[i]] += 1.0
         payments(frame, active, price, paid)
+        for n in range(ruled):
+            total += lines[n] * slack[n]
+            line_change[n] = slack[n]
         for j in range(axes):
             least, found, here, grid = np.inf, active.begin[j], 0.0, frame.grid[j]
+            spot = -1
             for piece in range(active.begin[j], active.end[j]):
                 here = paid[piece] + (here if grid else 0.0)
                 if grid or (active.mask[j] >> frame.begin_cell[piece]) & 1:
+                    if frame.read[j]:
+                        for s in range(frame.spots[piece], frame.spots[piece + 1]):
+                            own = spot_part[s] + shares[j] * spot_top[s] - here
+                            for n in range(ruled):
+                                own += lines[n] * spot_sum[n, s]
+                            if own < least:
+                                least, found, spot = own, piece, s
+                        continue
                     own = part[piece] + shares[j] * top[piece] - here
                     if own < least:
                         least, found = own, piece
             total += least
             chosen[j] = found
             taken[found] += weight
-            share_change[j] = top[found]
+            share_change[j] = top[found] if spot < 0 else spot_top[spot]
+            if spot >= 0:
+                for n in range(ruled):
+                    line_change[n] += spot_sum[n, spot]
         weight *= LATER
         if total > best:
             best, idle = total, 0
-            best_price[:], best_goal[:], best_shares[:] = price, goal, shares
+            best_price[:], best_goal[:], best_shares[:], best_lines[:] = price, goal, shares, lines
         else:
             idle += 1
             if idle >= PATIENT:
@@ -522,6 +555,13 @@ def ascend(
             for j in range(axes):
                 share_way[j] = share_change[j] + KEPT * share_way[j]
                 norm += share_way[j] * share_way[j]
+        for n in range(ruled):
+            line_way[n] = line_change[n] + KEPT * line_way[n]
+            line_seen[n] += line_change[n] * line_change[n]
+            if lines[n] <= 0.0 and line_way[n] < 0.0:
+                line_way[n] = 0.0
+            line_share[n] = RULING * line_way[n] / np.sqrt(max(line_seen[n], 1e-300))
+            norm += line_way[n] * line_share[n]
         if norm == 0.0:
             break
         step = length * (1.01 * aim - total) / norm
@@ -532,6 +572,8 @@ def ascend(
             for j in range(axes):
                 shares[j] += step * share_way[j]
             onto_simplex(shares)
+        for n in range(ruled):
+            lines[n] = max(0.0, lines[n] + step * line_share[n])
     every = np.zeros(len(prices), prices.dtype)
     for i in range(open_rows):
         every[active.number[i]] = best_price[i] * size
@@ -541,17 +583,17 @@ def ascend(
             all_taken += taken[piece]
         for piece in range(active.begin[j], active.end[j]):
             taken[piece] /= all_taken
-    return Climbed(best * size, every, best_goal * size, best_shares, taken)
+    return Climbed(best * size, every, best_goal * size, best_shares, best_lines, taken)
 
 
 @compiled
 def proved(
-    frame: Frame, active: Active, prices: Array, goal: Array, shares: Array, whole: Any
+    frame: Frame, active: Active, prices: Array, goal: Array, shares: Array, lines: Array, whole: Any
 ) -> int:  # fmt: skip
     """A lower bound of the distance in units: of points of the box with the part of the goal.
 
     prices: (R,) whole units. goal: (C,) units per scaled gain, of no more than 40 binary digits; whole: (C,) the needs.
-    shares: (J,), of no more than 30 digits, with a sum of at most 1.
+    shares: (J,), of no more than 30 digits, with a sum of at most 1. lines: (N,), of no more than 30 digits.
     Lemma: products of doubles are rounded, and the result moved down by more than that; all sums are of whole numbers.
     """
     if active.empty:
@@ -586,6 +628,13 @@ def proved(
             least = min(least, here)
         size += most
         total += least
+    ruled = len(lines)
+    for n in range(ruled):
+        product = lines[n] * frame.slack[n]
+        size += abs(product)
+        if not size <= LARGEST:
+            return NOTHING
+        total += np.int64(np.floor(product - abs(product) * 2.0**-48)) - 1
     paid = np.empty(len(frame.part), np.int64)
     payments(frame, active, price, paid)
     for j in range(len(frame.grid)):
@@ -594,6 +643,20 @@ def proved(
         for piece in range(active.begin[j], active.end[j]):
             pays = paid[piece] + (pays if frame.grid[j] else np.int64(0))
             if frame.grid[j] or (active.mask[j] >> frame.begin_cell[piece]) & 1:
+                if frame.read[j]:
+                    for s in range(frame.spots[piece], frame.spots[piece + 1]):
+                        own = frame.spot_part[s] - pays
+                        if shares[j] > 0.0:
+                            own += max(0, np.int64(np.floor(shares[j] * float(frame.spot_top[s]) * (1.0 - 2.0**-50))))
+                        added, about = 0.0, 0.0
+                        for n in range(ruled):
+                            product = lines[n] * frame.spot_sum[n, s]
+                            added, about = added + product, about + abs(product)
+                        if not size + about <= LARGEST:
+                            return NOTHING
+                        own += np.int64(np.floor(added - about * (ruled + 4) * 2.0**-50)) - 1
+                        least = min(least, np.int64(own))
+                    continue
                 own = frame.part[piece] - pays
                 if shares[j] > 0.0:
                     own += max(0, np.int64(np.floor(shares[j] * float(frame.top[piece]) * (1.0 - 2.0**-50))))

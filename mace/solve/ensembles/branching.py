@@ -76,7 +76,8 @@ class Branching:
         axes, nothing = len(self.grounded.ground.grid), []
         for relaxation in self.relaxations:
             rows = len(relaxation.sides.tree)
-            zero = Climbed(0.0, np.zeros(rows), np.zeros(len(relaxation.compares)), np.zeros(axes), np.zeros(0))
+            compares, lines = len(relaxation.compares), len(relaxation.lines)
+            zero = Climbed(0.0, *map(np.zeros, (rows, compares, axes, lines, 0)))
             nothing.append(Part(0, relaxation.nothing(), zero))
         left = self.host.deadline.left()
         root = self._solved(nothing, GLANCE)
@@ -273,7 +274,8 @@ class Branching:
         active: what the box leaves open to points below the claim.
         """
         exact = part.exact
-        known = NO_CLIMB._replace(prices=exact.prices * float(1 << exact.coarse), goal=exact.goal, shares=exact.shares)
+        prices = exact.prices * float(1 << exact.coarse)
+        known = NO_CLIMB._replace(prices=prices, goal=exact.goal, shares=exact.shares, lines=exact.lines)
         for digits, smallest in ROUNDED:
             if active.empty or DIGITS - digits <= exact.coarse:
                 break

@@ -29,7 +29,8 @@ import numpy as np
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import exact
 from mace.base.kept import Kept, Recent
-from mace.problem.distance import Norm
+from mace.problem.distance import Charge, Norm
+from mace.problem.lines import Line, both_ways
 from mace.problem.question import Question
 from mace.solve.ensembles.costs import EXACT, charges_of, costs_of, reach, scale_of
 from mace.solve.ensembles.cuts import Array, Tests, Trees, no_cut, tests_of
@@ -129,6 +130,8 @@ class _Ends(NamedTuple):
 class Grounded:
     """All arrays of a question; `scale` units of cost are a distance of 1, `depth` is that of the deepest tree, and
     `tests` are those of the model, whatever cuts the arrays have beside.
+
+    charges: what changes cost, exactly. lines: what linear rules say.
     """
 
     axes: tuple[Axis, ...]
@@ -139,6 +142,8 @@ class Grounded:
     width: int
     depth: int
     tests: Tests
+    charges: tuple[Charge, ...] = ()
+    lines: tuple[Line, ...] = ()
 
     def cuts(self, axis: int) -> Array:
         """The cuts of one axis, in order (a view)."""
@@ -242,7 +247,11 @@ def _ground(question: Question, deadline: Deadline) -> Grounded:
     trees = tests.trees
     aimed = _AIMS.get(model, question.goal.decision, lambda: _aim(model, question.goal.decision, trees))
     forest = Forest(tests.test, trees.up, trees.roots, aimed.gain, trees.value, trees.number)
-    return _leaving(Grounded(question.axes, axes, forest, aimed.aim, scale, width, len(trees.rows), tests), norm)
+    depth, lines = len(trees.rows), both_ways(question.rules)
+    if any(getattr(question.axes[j], "missing", None) is not None for line in lines for j, _ in line.factors):
+        lines = ()
+    whole = Grounded(question.axes, axes, forest, aimed.aim, scale, width, depth, tests, norm.charges, lines)
+    return _leaving(whole, norm)
 
 
 def refusal(question: Question) -> str | None:

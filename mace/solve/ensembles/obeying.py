@@ -14,6 +14,7 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.problem.distance import Norm
+from mace.problem.lines import lines_of
 from mace.problem.question import Question
 from mace.solve.conditions import Cut, around, close_or_cut
 from mace.solve.ensembles.cells import Grounded, with_cut
@@ -65,6 +66,8 @@ class Dive:
             point = self.grounded.point(self.cells)
             if self.question.obeys(point):
                 return self.polished(point)
+            if (near := self._beside(point)) is not None:
+                return near
             cut = self._cut(point, rng)
             if cut is None or self.deadline.over:
                 return None
@@ -72,6 +75,19 @@ class Dive:
             if not self._reached():
                 return None
         return None
+
+    def _beside(self, point: Point) -> Point | None:
+        """A point of the same cells that linear rules allow, where nothing but these forbids this one."""
+        if not lines_of(self.question.rules):
+            return None
+        from mace.solve.ensembles.lined import Lined
+
+        lined = Lined.of(self.question)
+        if lined is None or not lined.only(self.question, point):
+            return None
+        low = np.where(self.grounded.ground.grid, self.cells, np.left_shift(1, np.maximum(self.cells, 0)))
+        near = lined.near(sides_of(self.grounded, low, low), point)
+        return near if self.question.obeys(near) else None
 
     def polished(self, point: Point) -> Point:
         """The nearest allowed point of some repairs in the box that is left."""

@@ -23,7 +23,8 @@ import numpy as np
 from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import ModelError
 from mace.problem.distance import Norm
-from mace.problem.proof import Leaf, Node, Proof, Split
+from mace.problem.lines import lines_of
+from mace.problem.proof import Leaf, Node, Priced, Proof, Split
 from mace.problem.question import Question
 from mace.solve.compiled import interruptible
 from mace.solve.conditions import Cut, close_or_cut
@@ -35,12 +36,14 @@ from mace.space.axes import Box as AnyBox
 from mace.space.axes import GridAxis, LevelAxis, Point, Side
 
 if TYPE_CHECKING:
+    from mace.solve.ensembles.lined import Lined
     from mace.solve.ensembles.search import Book, Scratch
 
 NO_LIMIT = 2**62
 FIRST_BUDGET, LARGEST_BUDGET = 1000, 1_000_000  # walks through trees between two looks at the clock
 SECONDS_BETWEEN_LOOKS = 0.05
 FIRST_ROOM = 4096  # nodes
+NEARLY = Fraction(1, 10**9)  # in the unit of the distance: linear rules are met at points between those of a grid
 BYTES_A_NODE = 120  # while the book grows, old and new arrays are there together
 
 
@@ -93,6 +96,8 @@ class Plain:
         self.bound = bound if self.point is None else Bound(question.distance_of(self.point))
         self.why, self.stalled = "", False
         self.ruled = False  # whether the nearest points with the goal are likely to break rules
+        self.shared: list[Priced] = []  # the leaves of boxes that linear rules close, see `_together`
+        self.nearly: Fraction | None = None  # the least bound of those that come a little short of the best point
         self.tells = True  # whether its bounds are those of the question, which somebody may want to hear
         self.relaxations, self.work = 0, np.zeros(8, np.int64)  # nodes of the relaxation, and the work in them
         self.box = self.walk.new_box(len(question.axes))
@@ -164,7 +169,7 @@ class Plain:
         if lower is None and doubtful is None:
             return Refuted(proof) if self.point is None else Found(self.point, self.bound.distance, proof)
         open_, why = [one for one in (lower, doubtful) if one is not None], self.why
-        if doubtful is not None:
+        if doubtful is not None and self.witnesses.why:
             why = why or f"at the distance {float(doubtful):.6g} {self.witnesses.why}"
         if self.point is None:
             return Unknown(why, min(open_), proof)
@@ -176,6 +181,7 @@ class Plain:
         used = slice(0, int(self.book.count[self.kernel.NODES]))
         nodes = np.flatnonzero(self.book.state[used] == self.kernel.DOUBTFUL).tolist()
         distances = [self.question.distance_of(self._load(node)) for node in nodes]
+        distances += [] if self.nearly is None else [self.nearly]
         return min((d for d in distances if not self.bound.excludes(d)), default=None)
 
     def search(self, walks: int | None = None) -> bool:
@@ -243,7 +249,11 @@ class Plain:
 
     def take(self, cells: Array) -> None:
         """Go on from these cells where they are of an allowed point with the goal that is nearer than the best one."""
-        self.take_point(self.grounded.point(cells))
+        point = self.grounded.point(cells)
+        if (lined := self._lined(point)) is not None:
+            low = np.where(self.grounded.ground.grid, cells, np.left_shift(1, np.maximum(cells, 0)))
+            point = lined.near(sides_of(self.grounded, low, low), point)
+        self.take_point(point)
 
     def take_point(self, point: Point) -> None:
         """Go on from a point where it is allowed, has the goal, and is nearer than the best one."""
@@ -321,6 +331,9 @@ class Plain:
         The box of the node is loaded. The near side of each split has the same nearest point, with the goal: nothing
         else would close it.
         """
+        lined = self._lined(point)
+        if lined is not None and (node := self._together(lined, node, point)) < 0:
+            return
         sides = self._sides()
         while isinstance(found := close_or_cut(self.question, sides, point), Cut):
             node = self._split(node, found.axis, found.at)
@@ -334,6 +347,61 @@ class Plain:
             )
         self.book.state[node] = self.kernel.AVOID if found.by == "avoid" else self.kernel.RULE
         self.book.note[node] = found.number
+
+    def _lined(self, point: Point) -> Lined | None:
+        """The linear rules of the question, where a point breaks some of these and nothing else."""
+        if not lines_of(self.question.rules):
+            return None
+        from mace.solve.ensembles.lined import Lined
+
+        lined = Lined.of(self.question)
+        return lined if lined is not None and lined.only(self.question, point) else None
+
+    def _together(self, lined: Lined, node: int, point: Point) -> int:
+        """Close a box whose nearest point breaks linear rules alone, by multipliers of these; returns -1.
+
+        While it may hold something near enough it is cut where the nearest point that obeys lies in other cells. Where
+        both lie in the same cells and the grid allows no such point, the node that is left, with its box loaded.
+        """
+        while True:
+            sides = self._sides()
+            held = lined.nearest(sides, point)
+            near = point
+            if not self.bound.excludes(held.bound):
+                near = lined.near(sides, point)
+                self.take_point(near)
+            reached = self.bound.distance is not None and self.bound.distance - held.bound <= NEARLY
+            reached = reached and not lined.few(sides)
+            if self.bound.excludes(held.bound) or reached:
+                if not self.bound.excludes(held.bound):
+                    self.nearly = min(self.nearly or held.bound, held.bound)
+                self.book.state[node], self.book.note[node] = self.kernel.LINED, len(self.shared)
+                self.shared.append(lined.proof(held))
+                return -1
+            if self.deadline.over:
+                self.kernel.push(self.book, node)
+                return -1
+            cut = self._parting(point, near)
+            if cut is None:
+                return node
+            node = self._split(node, *cut)
+
+    def _parting(self, point: Point, near: Point) -> Cut | None:
+        """The cut between a point and the cell of another one, next to that cell, on the axis where most has to move;
+        None where both lie in the same cells."""
+        best: tuple[Fraction, Cut] | None = None
+        here, there = self.grounded.cells(point).tolist(), self.grounded.cells(near).tolist()
+        for j, axis in enumerate(self.question.axes):
+            if here[j] == there[j]:
+                continue
+            if isinstance(axis, LevelAxis):
+                cut = Cut(j, 1 << point[j])
+            else:
+                cut = Cut(j, int(self.grounded.cuts(j)[there[j] - 1 if there[j] > here[j] else there[j]]))
+            moved = abs(axis.delta(near[j]) - axis.delta(point[j]))
+            if best is None or moved > best[0]:
+                best = moved, cut
+        return None if best is None else best[1]
 
     def _sides(self) -> AnyBox:
         """The loaded box in indices of the axes."""
@@ -375,7 +443,7 @@ class Plain:
         kernel, book = self.kernel, self.book
         rules = {kernel.OPEN: "distance", kernel.DISTANCE: "distance", kernel.TREES: "trees", kernel.CELL: "cell"}
         rules |= {kernel.DOUBTFUL: "distance"}  # the claim goes no further than its distance
-        rules |= {kernel.CHANGES: "changes", kernel.AVOID: "avoid", kernel.RULE: "rule"}
+        rules |= {kernel.CHANGES: "changes", kernel.AVOID: "avoid", kernel.RULE: "rule", kernel.LINED: "empty"}
         used = int(book.count[kernel.NODES])
         child, state, note, key = book.child[:used], book.state[:used], book.note[:used], book.key[:used]
         base, at = self.grounded.ground.base, self.grounded.ground.at
@@ -388,7 +456,11 @@ class Plain:
         nodes[inner] = _objects(map(Split, axes.tolist(), at[places].tolist()))[back]
         kinds, back = _distinct(note[~inner] * len(rules) + state[~inner])
         pairs = (divmod(kind, len(rules)) for kind in kinds.tolist())
-        nodes[~inner] = _objects(Leaf(rules[kind], number) for number, kind in pairs)[back]  # type: ignore[arg-type]
+        leaves = (
+            self.shared[number] if kind == kernel.LINED else Leaf(rules[kind], number)  # type: ignore[arg-type]
+            for number, kind in pairs
+        )
+        nodes[~inner] = _objects(leaves)[back]
         claim = min(self.limit, int(key[~inner & (state == kernel.OPEN)].min(initial=NO_LIMIT)))
         return cast(Proof, nodes[kernel.preorder(child, kernel.standing(child, state, key, claim))].tolist())
 

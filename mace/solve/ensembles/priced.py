@@ -18,7 +18,7 @@ from mace.solve.ensembles.ascent import Active, Climbed
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.relaxation import Exact, Relaxation
 
-NO_CLIMB = Climbed(0.0, *(np.zeros(0),) * 4)
+NO_CLIMB = Climbed(0.0, *(np.zeros(0),) * 5)
 # An ascent in a box aims at so many times the limit, and ends there: what is too much is spent on rounding.
 AIM = 1.08
 STEP = 0.3  # how long its first steps are

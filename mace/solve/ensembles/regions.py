@@ -20,6 +20,7 @@ import numpy as np
 
 from mace.base.deadline import NEVER, Deadline
 from mace.problem.distance import Norm
+from mace.problem.lines import lines_of
 from mace.problem.proof import Leaf, Proof, Split, preorder
 from mace.problem.question import Question
 from mace.solve.conditions import Cut, ends, put, ruled_out
@@ -96,6 +97,8 @@ def by_regions(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | Non
     found = search.bound.distance
     assert found is not None
     lower = min([found, *lowers])
+    if lower < found and search.lower() > lower:
+        return search.said(None, search.lower(), search.proof())
     return Found(search.point, lower, proof, why if lower < found else "")
 
 
@@ -125,7 +128,8 @@ def _cut_down(question: Question, region: Region, until: Deadline) -> Region | N
 
 def _between(question: Question, box: Box, until: Deadline) -> Cut | None:
     """A cut between what a feature is now and all else, by which rules rule out more; features of few levels first."""
-    read = {j for rule in question.rules for j in rule.reads.values()}
+    lined = {line.rule for line in lines_of(question.rules)}  # which the search itself knows better
+    read = {j for k, rule in enumerate(question.rules) if k not in lined for j in rule.reads.values()}
     for j in sorted(read, key=lambda j: (not isinstance(box[j], int), len(ends(box[j])), j)):
         if until.over:
             break

@@ -28,6 +28,7 @@ from mace.problem.proof import Prices
 from mace.solve.ensembles.ascent import ANYTHING, Active, Climbed, Frame, ascend, opened, proved, whole
 from mace.solve.ensembles.cells import Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.spots import Spots
 from mace.solve.ensembles.walk import new_box
 
 DIGITS = 40  # binary digits of the limit in units, and of a multiplier of a comparison
@@ -39,13 +40,14 @@ class Exact(NamedTuple):
     """Multipliers in whole numbers.
 
     prices: (rows,) in 2^coarse units. goal: units per scaled gain, doubles of at most `DIGITS` digits.
-    shares: per axis of the linf part, doubles of at most 30 digits.
+    shares: per axis of the linf part, doubles of at most 30 digits. lines: of linear rules, likewise.
     """
 
     prices: Array
     coarse: int
     goal: Array
     shares: Array
+    lines: Array
 
 
 class Sides(NamedTuple):
@@ -86,6 +88,8 @@ class Relaxation:
         self.first_leaf = np.flatnonzero(np.diff(self.tree, prepend=-1))
         self.columns = _columns(self.ground, forest)
         self.largest = bool(self.ground.top.any() or self.ground.level_top.any())
+        self.spots = Spots(grounded, self.bits)
+        self.lines = grounded.lines
         self.sides, self.leaf_of, self.row_of = self._sides(_entered(grounded, forest), low, high, deadline)
 
     def _aimed(self, grounded: Grounded, forest: Forest, part: int) -> None:
@@ -170,6 +174,7 @@ class Relaxation:
             np.concatenate([last for _, last in pieces]),
             self._units(np.concatenate([part for part, _ in costs])),
             self._units(np.concatenate([top for _, top in costs])),
+            *self.spots.of([(one.axis, *piece) for one, piece in zip(columns, pieces, strict=True)]),
         )
 
     def _units(self, costs: Array) -> Array:
@@ -216,8 +221,8 @@ class Relaxation:
     def climb(self, active: Active, start: Climbed, rounds: int, target: float, length: float) -> Climbed:
         """Some rounds of dual ascent from given multipliers; target: enough, in units; length: of the first steps."""
         return ascend(
-            self.framed, active, start.prices, start.goal, start.shares, float(1 << DIGITS), target, rounds,
-            self.largest, length,
+            self.framed, active, start.prices, start.goal, start.shares, start.lines, float(1 << DIGITS), target,
+            rounds, self.largest, length,
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------ whole numbers
@@ -225,7 +230,8 @@ class Relaxation:
     def nothing(self) -> Exact:
         """Multipliers that are all 0."""
         rows, axes = len(self.sides.tree), len(self.ground.grid)
-        return Exact(np.zeros(rows, np.int64), 0, np.zeros(len(self.compares)), np.zeros(axes))
+        compares, lines = len(self.compares), len(self.lines)
+        return Exact(np.zeros(rows, np.int64), 0, np.zeros(compares), np.zeros(axes), np.zeros(lines))
 
     def exact(self, climbed: Climbed, digits: int, smallest: float) -> Exact:
         """Multipliers rounded to what is written: prices to so many digits of the limit.
@@ -241,11 +247,15 @@ class Relaxation:
         shares = np.floor(np.maximum(np.nan_to_num(climbed.shares), 0.0) * (2.0**30 - 64)) / 2.0**30
         if not self.largest or shares.sum() > 1.0:
             shares = np.zeros(len(shares))
-        return Exact(np.minimum(rounded, 2.0**58 / step).astype(np.int64), coarse, np.ldexp(rough, -fine), shares)
+        lines = np.where(np.isfinite(climbed.lines), np.maximum(climbed.lines, 0.0), 0.0)
+        lines = np.floor(np.minimum(lines, 2.0**20) * 2.0**24) / 2.0**24
+        prices = np.minimum(rounded, 2.0**58 / step).astype(np.int64)
+        return Exact(prices, coarse, np.ldexp(rough, -fine), shares, lines)
 
     def bound(self, exact: Exact, active: Active) -> int:
         """No point of a box that has the part of the goal is nearer, in units."""
-        return proved(self.framed, active, exact.prices << exact.coarse, exact.goal, exact.shares, self.framed.need)
+        given = (exact.prices << exact.coarse, exact.goal, exact.shares, exact.lines)
+        return proved(self.framed, active, *given, self.framed.need)
 
     def key(self, bound: int, whole: bool) -> int:
         """The scaled distance that a bound proves; whole: every distance is whole, so that the next one counts."""
@@ -263,7 +273,8 @@ class Relaxation:
         factor = Fraction(2) ** (self.exponent - self.bits)
         written = sorted(zip(trees.tolist(), nodes.tolist(), exact.prices[used].tolist(), strict=True))
         shares = {j: Fraction(share) for j, share in enumerate(exact.shares.tolist()) if share}
-        return Prices(tuple(Fraction(q) * factor for q in exact.goal.tolist()), shares, unit, tuple(written))
+        goal = tuple(Fraction(q) * factor for q in exact.goal.tolist())
+        return Prices(goal, shares, unit, tuple(written), rules=self.spots.rules(exact.lines))
 
 
 # ---------------------------------------------------------------------------------------------- the forest's arrays

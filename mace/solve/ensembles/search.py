@@ -30,7 +30,7 @@ from mace.solve.ensembles.inherited import (
 from mace.solve.ensembles.walk import Box, Halves, Stack, best_leaf, halves_of, has_goal, leaf_of, measure, passes
 
 DONE, GOAL, FULL, BUDGET, GAP, PENDING, GOES_ON = 0, 1, 2, 3, 4, 5, 6
-OPEN, TREES, DISTANCE, CELL, CHANGES, AVOID, RULE, DOUBTFUL = 0, 1, 2, 3, 4, 5, 6, 7
+OPEN, TREES, DISTANCE, CELL, CHANGES, AVOID, RULE, DOUBTFUL, LINED = 0, 1, 2, 3, 4, 5, 6, 7, 8
 NODES, HEAP, WAITING, WORK, WITNESS, POPPED = 0, 1, 2, 3, 4, 5
 NEAR_ENOUGH, DOUBTED = 1, 2
 NO_LIMIT = 2**62
@@ -42,7 +42,7 @@ class Book(NamedTuple):
 
     parent, axis, cut, side: how a node came about (side 0: cell <= cut, or level in the mask); parent -1 for the root.
     child:   the first of two children, -1 if there are none.
-    state:   how it was closed; note: which exclusion or rule did it.
+    state:   how it was closed; note: which exclusion or rule did it, or which multipliers of linear rules.
     key:     scaled distance of the box, rounded down.
     settled: NEAR_ENOUGH: its exact distance was found to be within the present limit; DOUBTED: and its nearest point
              may have the goal, for all that is known of the order of sums, but not for certain.
@@ -216,7 +216,7 @@ def standing(child: Array, state: Array, key: Array, claim: int) -> Array:
     place, by_leaves = np.arange(len(child)), np.zeros(len(child), np.bool_)
     for node in range(len(child) - 1, -1, -1):  # children come after their parents
         if child[node] < 0:
-            by_leaves[node] = state[node] not in (CHANGES, AVOID, RULE)
+            by_leaves[node] = state[node] not in (CHANGES, AVOID, RULE, LINED)
             continue
         one, other = place[child[node]], place[child[node] + 1]
         by_leaves[node] = by_leaves[one] and by_leaves[other]

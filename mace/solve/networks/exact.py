@@ -23,9 +23,10 @@ from mace.base.exact import above as outward
 from mace.base.exact import exact, float_to_rank, moderate, nearest, rank_to_float
 from mace.base.kept import Recent
 from mace.problem.distance import Charge, Norm
+from mace.problem.lines import both_ways
 from mace.problem.proof import Multipliers
 from mace.problem.question import Question
-from mace.solve.networks.model import Array, Numbers, numbers, rows_of
+from mace.solve.networks.model import Array, Numbers, numbers
 from mace.space.axes import Box, GridAxis, LevelAxis, Point, Side
 from mace.tables.margins import in_integers
 from mace.tables.table import Compare, Network
@@ -417,7 +418,7 @@ def prepared(question: Question) -> Prepared:
 
     key = (
         question.model, question.axes, question.columns, question.goal.decision, question.distance,
-        question.most_changes, rows_of(question.rules),
+        question.most_changes, both_ways(question.rules),
     )  # fmt: skip
     return _LAST.get(key, make)
 

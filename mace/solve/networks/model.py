@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 
 from mace.base.exact import above, exact, moderate, nearest, rank_to_float
 from mace.base.kept import Kept
-from mace.problem.budget import Budget
 from mace.problem.distance import Charge, Norm
-from mace.problem.lines import Line, lines_of
-from mace.problem.programs import Rule
+from mace.problem.lines import Line, both_ways
 from mace.problem.proof import Phase, Split
 from mace.problem.question import Question
 from mace.space.axes import Axis, Grid, GridAxis
@@ -209,7 +207,7 @@ def numbers(question: Question) -> Numbers:
     start = question.row(question.start).astype(np.longdouble)
     shift = start @ model.layers[0].weights.astype(np.longdouble) + model.layers[0].bias.astype(np.longdouble)
     B[0, : effects.shape[1]] = shift.astype(np.float64)
-    lines = rows_of(question.rules)
+    lines = both_ways(question.rules)
     axes = axes_of(question.axes, norm.charges, lines)
     net = Net(W0, layers.W, B, layers.relu, layers.size, _rough(question, model, forms, axes, sizes))
     # Forms are told apart by identity, and most rows have the same ones.
@@ -289,11 +287,6 @@ def _widest(axis: GridAxis) -> float:
         if far < 1e99 and moderate(scale):
             return far / scale * (1 + 2.0**-49) + 2.0**-1000  # more than four roundings
     return above(max(axis.delta(axis.lower), axis.delta(axis.upper)))
-
-
-def rows_of(rules: Sequence[Rule | Budget]) -> tuple[Line, ...]:
-    """What rules make hold as sums that are at most 0; what is equal to 0 is that in both directions."""
-    return tuple(way for line in lines_of(rules) for way in ((line, line.turned()) if line.equal else (line,)))
 
 
 def axes_of(all_axes: Sequence[Axis], charges: Sequence[Charge], lines: Sequence[Line]) -> Axes:

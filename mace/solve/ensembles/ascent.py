@@ -27,6 +27,7 @@ from mace.solve.ensembles.walk import Box, measure, side_of
 OUTSIDE, CUTTING, WITHIN = -1, 0, 1
 NOTHING, ANYTHING = -(2**62), 2**62  # what `proved` says where its sums do not fit, and of a box without the goal
 LARGEST = 2.0**59  # units that sums may have
+MANY = 1024  # axes whose indices may each add so much the less
 KEPT = np.float32(0.6)  # of the last direction
 FADED = np.float32(1e-20)  # less than which is nothing: the smallest singles are dear
 PATIENT = 10  # rounds without a better bound, after which steps get shorter
@@ -586,6 +587,25 @@ def ascend(
     return Climbed(best * size, every, best_goal * size, best_shares, best_lines, taken)
 
 
+@lean
+def of_spots(frame: Frame, piece: int, share: float, lines: Array) -> int:
+    """The least cost of the indices of a piece, with what multipliers of linear rules make of it, in whole units below;
+    `ANYTHING` where sums of these might not fit.
+    """
+    least = np.int64(LARGEST)
+    for s in range(frame.spots[piece], frame.spots[piece + 1]):
+        own, added, about = frame.spot_part[s], 0.0, 0.0
+        if share > 0.0:
+            own += max(0, np.int64(np.floor(share * float(frame.spot_top[s]) * (1.0 - 2.0**-50))))
+        for n in range(len(lines)):
+            product = lines[n] * frame.spot_sum[n, s]
+            added, about = added + product, about + abs(product)
+        if not about <= LARGEST / MANY:
+            return ANYTHING
+        least = min(least, own + np.int64(np.floor(added - about * (len(lines) + 4) * 2.0**-50)) - 1)
+    return int(least)
+
+
 @compiled
 def proved(
     frame: Frame, active: Active, prices: Array, goal: Array, shares: Array, lines: Array, whole: Any
@@ -595,6 +615,7 @@ def proved(
     prices: (R,) whole units. goal: (C,) units per scaled gain, of no more than 40 binary digits; whole: (C,) the needs.
     shares: (J,), of no more than 30 digits, with a sum of at most 1. lines: (N,), of no more than 30 digits.
     Lemma: products of doubles are rounded, and the result moved down by more than that; all sums are of whole numbers.
+    Long because all sums share one size that they may not exceed.
     """
     if active.empty:
         return ANYTHING
@@ -628,8 +649,7 @@ def proved(
             least = min(least, here)
         size += most
         total += least
-    ruled = len(lines)
-    for n in range(ruled):
+    for n in range(len(lines)):
         product = lines[n] * frame.slack[n]
         size += abs(product)
         if not size <= LARGEST:
@@ -644,18 +664,10 @@ def proved(
             pays = paid[piece] + (pays if frame.grid[j] else np.int64(0))
             if frame.grid[j] or (active.mask[j] >> frame.begin_cell[piece]) & 1:
                 if frame.read[j]:
-                    for s in range(frame.spots[piece], frame.spots[piece + 1]):
-                        own = frame.spot_part[s] - pays
-                        if shares[j] > 0.0:
-                            own += max(0, np.int64(np.floor(shares[j] * float(frame.spot_top[s]) * (1.0 - 2.0**-50))))
-                        added, about = 0.0, 0.0
-                        for n in range(ruled):
-                            product = lines[n] * frame.spot_sum[n, s]
-                            added, about = added + product, about + abs(product)
-                        if not size + about <= LARGEST:
-                            return NOTHING
-                        own += np.int64(np.floor(added - about * (ruled + 4) * 2.0**-50)) - 1
-                        least = min(least, np.int64(own))
+                    ruled = of_spots(frame, piece, shares[j], lines)
+                    if ruled == ANYTHING:
+                        return NOTHING
+                    least = min(least, np.int64(ruled - pays))
                     continue
                 own = frame.part[piece] - pays
                 if shares[j] > 0.0:

@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import mace
 from mace.base.deadline import NEVER, Deadline
+from mace.certify.writer import certificate
 from mace.problem.programs import rule_of
 from mace.problem.question import Question
 from mace.solve.conditions import broken
@@ -20,7 +21,7 @@ from mace.solve.ensembles import obeying, prover, regions
 from mace.solve.ensembles.cells import ground
 from mace.solve.ensembles.plain import sides_of
 from mace.solve.ensembles.prover import EnsembleOracle
-from mace.solve.protocol import Found, Limits, Refuted
+from mace.solve.protocol import Found, Limits, Refuted, Unknown
 from mace.space.axes import full, holds
 from tests.clocks import Ticking
 from tests.oracles.small_ensembles import bounds, points_of, random_question, started_elsewhere
@@ -115,6 +116,23 @@ def test_a_search_in_regions_that_is_stopped_has_a_bound_with_its_proof(divided:
             if isinstance(reply, Found):
                 accepted(question, reply)
     assert ended["Found"] and ended["Unknown"] and divided
+
+
+@pytest.mark.parametrize("seed", [1333, 1346, 1465])
+def test_a_region_without_a_point_in_the_ball_that_is_searched_says_nothing_of_what_lies_beyond(
+    seed: int, divided: list[int]
+) -> None:
+    """The row lies outside of what is allowed: of the region that is searched when the time is over, a bound beyond the
+    ball is known before anything is looked at. It had been taken for a bound of all regions.
+    """
+    question = started_elsewhere(seed, ruled(seed))
+    stopped = 0
+    for looks in range(18, 42, 3):
+        reply = EnsembleOracle(question).ask(None, Limits(Deadline.after(looks, Ticking())))
+        if isinstance(reply, Unknown) and reply.proof is not None:
+            assert certificate(question, reply.lower, None, reply.proof).check().accepted
+            stopped += 1
+    assert stopped and divided
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))

@@ -93,7 +93,11 @@ def by_regions(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | Non
         search.relaxations += part.relaxations
     proof = preorder(root, _closing)
     if search.point is None:
-        return Unknown(why, min(lowers), proof) if lowers else Refuted(proof)
+        if not lowers:
+            return Refuted(proof)
+        # Of regions that were refuted it is only known that nothing lies within the bound.
+        known = lowers if search.bound.distance is None else [search.bound.distance, *lowers]
+        return Unknown(why, min(known), proof)
     found = search.bound.distance
     assert found is not None
     lower = min([found, *lowers])

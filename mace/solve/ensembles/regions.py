@@ -97,13 +97,20 @@ def by_regions(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | Non
             return Refuted(proof)
         # Of regions that were refuted it is only known that nothing lies within the bound.
         known = lowers if search.bound.distance is None else [search.bound.distance, *lowers]
-        return Unknown(why, min(known), proof)
+        return _or_before(search, Unknown(why, min(known), proof))
     found = search.bound.distance
     assert found is not None
     lower = min([found, *lowers])
-    if lower < found and search.lower() > lower:
-        return search.said(None, search.lower(), search.proof())
-    return Found(search.point, lower, proof, why if lower < found else "")
+    return _or_before(search, Found(search.point, lower, proof, why if lower < found else ""))
+
+
+def _or_before(search: Plain, reply: Found | Unknown) -> Reply:
+    """What regions say, or what the search had shown before it was divided, where that is more."""
+    if not reply.why or search.lower() <= (reply.lower or 0):
+        return reply
+    before = search.said(search.doubtful(), search.lower(), search.proof())
+    known = before.lower if isinstance(before, (Found, Unknown)) else None
+    return before if known is not None and known > (reply.lower or 0) else reply
 
 
 def divided(question: Question, box: Box, until: Deadline = NEVER) -> Region:

@@ -121,8 +121,10 @@ class Prices:
         return paid
 
     def _axis(self, j: int, span: Span, small: int, ruled: Pull | None) -> int:
-        """The least cost of a value of an axis without its payments, in units of 1 / small; ruled: what multipliers make
-        of rules, which adds to the cost of every single value."""
+        """The least cost of a value of an axis without its payments, in units of 1 / small.
+
+        ruled: what multipliers make of rules, which adds to the cost of every single value.
+        """
         axis, statement = self.statement.axes[j], self.statement
         cost = 0 if statement.limit is None else small // statement.common
         top, price = int(self.shares.get(j, Fraction(0)) * cost), int(self.unit * small)

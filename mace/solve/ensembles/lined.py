@@ -30,8 +30,8 @@ from mace.solve.networks.multipliers import rounded
 from mace.solve.networks.relax import MOST_PIVOTS, Relaxed, relax
 from mace.space.axes import Box, GridAxis, Point
 
-BITS = (12, 26, 53)  # of multipliers: as few as prove as much
-LOST = Fraction(1, 2**40)  # of a distance: what fewer bits may lose of the bound
+BITS = (20, 53)  # of multipliers: as few as prove enough
+LEAST = 2.0**-100  # what a multiplier has to be: a checker knows none of more than 160 bits below the point
 FEW = 4096
 MARGIN = 2.0**-49  # of the values: what rounding to doubles may break
 
@@ -105,15 +105,18 @@ class Lined:
             count *= side[1] - side[0] + 1 if isinstance(side, tuple) else side.bit_count()
         return count <= FEW
 
-    def nearest(self, box: Box, point: Point) -> Held:
-        """How near the box comes to the start where the rules hold; point: the nearest one of the box without them."""
+    def nearest(self, box: Box, point: Point, enough: Fraction | None = None) -> Held:
+        """How near the box comes to the start where the rules hold; point: the nearest one of the box without them.
+
+        enough: a bound for which few bits will do.
+        """
         solved = self._solved(box, self.arrays)
-        best = self._bound(box, point, solved, BITS[-1])
-        for bits in BITS[:-1]:
-            fewer = self._bound(box, point, solved, bits)
-            if fewer.bound >= best.bound * (1 - LOST):
-                return fewer
-        return best
+        held = self._bound(box, point, solved, BITS[0])
+        for bits in BITS[1:]:
+            if enough is not None and held.bound >= enough:
+                break
+            held = self._bound(box, point, solved, bits)
+        return held
 
     def near(self, box: Box, point: Point) -> Point:
         """A point of the box near to where its nearest one is that obeys the rules; perhaps it does not."""
@@ -151,6 +154,7 @@ class Lined:
     def _bound(self, box: Box, point: Point, solved: Relaxed, bits: int) -> Held:
         """What multipliers of so many bits prove, exactly."""
         prices, shares = (np.nan_to_num(rounded(values, bits)) for values in (solved.goal, solved.share))
+        prices[prices < LEAST] = 0.0
         if shares.sum() > 1.0:
             shares = np.zeros(len(shares))
         pulls, total = dict.fromkeys(self.reads, Fraction(0)), Fraction(0)

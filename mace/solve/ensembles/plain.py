@@ -365,7 +365,7 @@ class Plain:
         """
         while True:
             sides = self._sides()
-            held = lined.nearest(sides, point)
+            held = lined.nearest(sides, point, self.bound.distance)
             near = point
             if not self.bound.excludes(held.bound):
                 near = lined.near(sides, point)

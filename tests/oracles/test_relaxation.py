@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -36,6 +36,7 @@ from tests.bench.ensembles import problem, question_of
 from tests.clocks import Hand, Ticking
 from tests.oracles.small_ensembles import bounds, optimum, points_of, random_question
 from tests.oracles.test_ensembles import accepted
+from tests.oracles.test_lines import before_trees
 
 pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
 
@@ -94,9 +95,12 @@ def test_around_a_point_there_are_nearer_ones() -> None:
     assert search.bound.distance == oracle.question.distance_of(search.point) < before
 
 
+@pytest.mark.parametrize("made", [random_question, before_trees])
 @pytest.mark.parametrize("seed", range(60))
-def test_any_prices_at_all_give_a_bound_that_holds_and_that_the_checker_finds_too(seed: int) -> None:
-    question, rng = random_question(seed), np.random.default_rng(seed)
+def test_any_prices_at_all_give_a_bound_that_holds_and_that_the_checker_finds_too(
+    seed: int, made: Callable[[int], Question]
+) -> None:
+    question, rng = made(seed), np.random.default_rng(seed)
     found = optimum(replace(question, avoid=(), most_changes=None))
     if found is None or not question.model.certain:
         return
@@ -113,7 +117,8 @@ def test_any_prices_at_all_give_a_bound_that_holds_and_that_the_checker_finds_to
         prices = rng.random(rows) * rng.integers(0, 2, rows) / 4 * unit
         goal = rng.random(len(relaxation.compares)) * unit / 2.0**58
         shares = rng.random(len(relaxation.columns)) / 9
-        exact = relaxation.exact(Climbed(0.0, prices, goal, shares, prices), 12, 0.0)
+        lines = rng.random(len(relaxation.lines)) * rng.integers(0, 2, len(relaxation.lines)) * 3
+        exact = relaxation.exact(Climbed(0.0, prices, goal, shares, lines, prices), 12, 0.0)
         claim = relaxation.bound(exact, active)
         claims.append(None if claim == ANYTHING else Fraction(claim, 2**relaxation.bits))
         parts.append(relaxation.prices(exact, active))
@@ -121,8 +126,8 @@ def test_any_prices_at_all_give_a_bound_that_holds_and_that_the_checker_finds_to
     if not known:
         return
     assert min(known) <= found
-    made = certificate(question, max(Fraction(0), min(known)), None, [Priced(tuple(parts))])
-    assert min(known) < 0 or made.check().accepted, made.check().reason
+    written = certificate(question, max(Fraction(0), min(known)), None, [Priced(tuple(parts))])
+    assert min(known) < 0 or written.check().accepted, written.check().reason
 
 
 def test_between_two_distances_that_there_are_a_bound_is_the_upper_one(at_once: None) -> None:
@@ -389,7 +394,7 @@ def test_multipliers_that_are_no_numbers_count_for_nothing() -> None:
     forest = walk.shrink(grounded.ground, grounded.forest, box, 2**62, walk.new_stack(grounded.depth))
     relaxation = Relaxation(grounded, forest, 0, Fraction(1))
     rows, axes = len(relaxation.sides.tree), len(relaxation.columns)
-    none = Climbed(0.0, np.full(rows, np.nan), np.array([np.inf]), np.full(axes, -np.inf), np.zeros(0))
+    none = Climbed(0.0, np.full(rows, np.nan), np.array([np.inf]), np.full(axes, -np.inf), np.zeros(0), np.zeros(0))
     exact = relaxation.exact(none, 12, 0.0)
     assert not exact.prices.any()
     active = relaxation.open(grounded.ground.low, grounded.ground.high, 2**62)

@@ -316,13 +316,8 @@ class Exact:
             return None
         compares, slacks = self.question.goal.decision[part], self.parts[part].slack
         push = multipliers.changes
-        constant = -push * self.most
-        pulls: dict[int, Fraction] = {}
-        for k, place, price in multipliers.rules:
-            line = self.lines[k, place]
-            constant += price * line.constant
-            for j, factor in line.factors:
-                pulls[j] = pulls.get(j, Fraction(0)) + price * factor
+        ruled, pulls = self._ruled(multipliers)
+        constant = ruled - push * self.most
         z = [0] * len(self.layers[-1].bias)
         for value, compare, slack in zip(multipliers.goal, compares, slacks, strict=True):
             constant += value * (exact(compare.than) - slack)
@@ -361,6 +356,17 @@ class Exact:
             top, bottom = self._axis(j, side, mine, scale + self.bits, costs, q is not None)
             least += (top << ROOM) // bottom
         return constant + Fraction(least, 1 << (scale + self.bits + ROOM))
+
+    def _ruled(self, multipliers: Multipliers) -> tuple[Fraction, dict[int, Fraction]]:
+        """What the multipliers of linear rules add up to: the constant, and a factor for each feature."""
+        constant = Fraction(0)
+        pulls: dict[int, Fraction] = {}
+        for k, place, price in multipliers.rules:
+            line = self.lines[k, place]
+            constant += price * line.constant
+            for j, factor in line.factors:
+                pulls[j] = pulls.get(j, Fraction(0)) + price * factor
+        return constant, pulls
 
     def _axis(
         self, j: int, side: Side, coefficients: list[int], bits: int, beside: Beside, distance: bool

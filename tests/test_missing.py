@@ -389,3 +389,29 @@ def test_in_a_frame_nan_is_a_missing_level_as_none_is() -> None:
     X = pd.DataFrame({"a": range(4), "b": ["x", np.nan, None, "x"]}, dtype=object)
     model = DecisionTreeClassifier(max_depth=2).fit(space.encode(X), [0, 0, 1, 1])
     assert mace.explain(model, space, {"a": 0, "b": "x"}, goal=1, background=X).status == "optimal"
+
+
+@pytest.mark.parametrize("fitted", [DecisionTreeClassifier(max_depth=5, random_state=0), LogisticRegression()])
+def test_levels_that_are_numbers_reach_a_model_that_was_fitted_on_the_frame_as_what_they_are(fitted: Any) -> None:
+    """Declared without an encoding they were given as 0, 1, ..: wrong optima were proved, or that there is no way."""
+    gone = isinstance(fitted, DecisionTreeClassifier)
+    grades, flags, sizes = [1, 2, 5, 9], [5, 7], range(6)
+    space = Space(
+        [
+            Feature("grade", "ordinal", levels=grades),
+            Feature("flag", "binary", levels=flags, missing="any" if gone else False),
+            Feature("size", "integer", 0, 5),
+        ]
+    )
+    points = list(itertools.product(grades, [*flags, None] if gone else flags, sizes))
+    X = pd.DataFrame(points, columns=["grade", "flag", "size"]).astype(float)
+    said = fitted.fit(X, X.grade + 2 * (X.flag == 7) - X.flag.isna() + X["size"] / 4 > 5).predict(X)
+    places = {point: (grades.index(point[0]) / 3, point[1], point[2] / 5) for point in points}
+
+    def far(a: Any, b: Any) -> float:
+        return (abs(places[a][0] - places[b][0]) + (a[1] != b[1]) + abs(places[a][2] - places[b][2])) / 3
+
+    for k in range(0, len(points), 7):
+        x = dict(zip(X.columns, points[k], strict=True))
+        least = min(far(points[k], one) for one, other in zip(points, said, strict=True) if other != said[k])
+        assert mace.explain(fitted, space, x).distance == pytest.approx(least)

@@ -39,13 +39,6 @@ Level: TypeAlias = Any  # str, int, float or bool
 
 NUMERIC = ("real", "integer")
 INTEGERS = Grid("step")
-DEFAULT_ENCODING: dict[Kind, Encoding] = {
-    "real": "as-is",
-    "integer": "as-is",
-    "binary": "codes",
-    "ordinal": "codes",
-    "categorical": "one-hot",
-}
 
 
 @spelled_class
@@ -60,7 +53,9 @@ class Feature:
     step:     values of a real feature are the multiples of `step` (and the start's own value).
     change:   "any", "fixed", "increase" or "decrease" (for ordinals: in the order of the levels).
     encoding: "as-is" (levels that are numbers; NaN where one is missing), "codes" (0, 1, ..), "one-hot" (a column a
-              level) or "thermometer" (a column a level but the first: 1 from that level up).
+              level) or "thermometer" (a column a level but the first: 1 from that level up). None: "one-hot" of a
+              category; of a binary or ordinal feature "as-is" where its levels are numbers, else "codes" (texts that
+              read as other numbers than these: "one-hot").
     columns:  names of the model's columns, if not the usual ones.
     unit:     shown beside values.
     grid:     the floats on which a real feature without `step` lives.
@@ -179,9 +174,27 @@ class Feature:
         object.__setattr__(self, "levels", (*levels, None) if self.missing else levels)
         if self.change in ("increase", "decrease") and self.kind == "categorical":
             raise self._wrong(f"change `{self.change}` needs an order", "Use kind `ordinal`, or a rule.")
-        object.__setattr__(self, "encoding", self.encoding or DEFAULT_ENCODING[self.kind])
+        object.__setattr__(self, "encoding", self.encoding or self._usual_encoding(levels))
         if self.encoding == "as-is" and not all(isinstance(level, (int, float)) for level in levels):
             raise self._wrong("encoding `as-is` needs levels that are numbers", "Use `codes` or `one-hot`.")
+
+    def _usual_encoding(self, levels: Sequence[Level]) -> Encoding:
+        """How levels become the model's columns if nobody says: "one-hot", or one column with the places of texts.
+
+        Levels that are numbers stay what they are: a model that was fitted on the frame itself, whose columns have the
+        same names, was given them. So was one of texts that read as numbers, which libraries make of them: these get a
+        column each, so that such a model is told that its columns are others.
+        """
+        if self.kind == "categorical":
+            return "one-hot"
+        try:
+            numbers = [float(level) for level in levels]
+        except (TypeError, ValueError):
+            return "codes"
+        if numbers == list(range(len(numbers))) and not self.missing:
+            return "codes"
+        plain = all(isinstance(level, (int, float)) for level in levels)
+        return "as-is" if plain and len(set(numbers)) == len(numbers) else "one-hot"
 
     def _usual_columns(self) -> tuple[str, ...]:
         if self.encoding == "one-hot":

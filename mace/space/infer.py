@@ -97,8 +97,6 @@ def infer(
             note += "; it has one value only, so it cannot change"
         if column in encoding:
             settings["encoding"] = encoding[column]
-        elif settings["kind"] in ("binary", "ordinal"):
-            settings["encoding"] = _encoding(settings.get("levels", (0, 1)), lacking=bool(settings.get("missing")))
         features.append(Feature(column, unit=unit.get(column, ""), **settings))
         notes.append(f"{column}: {note}")
     return features, notes
@@ -183,23 +181,6 @@ def _check_whole(values: pd.Series[Any], column: str) -> None:
             "some beyond",
             hint="Drop it if it is an identifier; else make it texts, or round it.",
         )
-
-
-def _encoding(levels: Sequence[Level], *, lacking: bool) -> Encoding | None:
-    """How levels in one column become the model's; None: by their places, as usual.
-
-    Levels that are numbers stay what they are: a model that was fitted on the frame itself, whose columns have the same
-    names, was given them. So was one of texts that read as numbers, which libraries make of them: these get a column
-    each, so that such a model is told that its columns are others.
-    """
-    try:
-        numbers = [float(level) for level in levels if level is not None]
-    except (TypeError, ValueError):
-        return None
-    if numbers == list(range(len(numbers))) and not lacking:
-        return None
-    plain = all(isinstance(level, (int, float)) for level in levels if level is not None)
-    return "as-is" if plain and len(set(numbers)) == len(numbers) else "one-hot"
 
 
 def _level(level: Level) -> str:

@@ -240,6 +240,6 @@ def _relu(low: Floats, high: Floats, bends: bool) -> _Relu:
     # One part in 2^50 more covers the rounding of the quotient and of the product.
     offset = np.where(loose, -slope * low * (1 + 2.0**-50), 0.0)
     slope = np.where(loose, np.minimum(slope * (1 + 2.0**-50), 1.0), slope)
-    floor = np.where(loose, np.where(high > -low, 1.0, 0.0), slope)
+    floor = np.where(loose, np.where(high >= -low, 1.0, 0.0), slope)
     gap = np.where(loose, -slope * low, 0.0)
     return _Relu(slope, offset, floor, gap, np.where(loose, np.minimum(-low, high), 0.0))

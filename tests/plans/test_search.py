@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import mace
-from mace.plans.network_bounds import NetworkBounds
+from mace.plans.network_bounds import NetworkBounds, _relu
 from mace.plans.nodes import Node
 from mace.plans.reach import Reacher
 from mace.plans.task import task_of
@@ -126,6 +126,13 @@ def test_lines_through_a_network_bound_its_margins() -> None:
                 [0.0 if a == b else (2 * indices[n] - a - b) / (b - a) for n, (a, b) in ((n, box[n]) for n in names)]
             )
             assert any(all(line.coef @ place + line.constant >= -1e-9 for line in part) for part in found.parts)
+
+
+def test_a_unit_as_far_on_as_off_has_the_line_that_a_checker_gives_it() -> None:
+    """FORMAT.md 6.13, "without slopes": of l < 0 < u the lower line has slope 1 if and only if u >= -l."""
+    for low, high in [(-1.0, 1.0), (-1.0, 0.75), (-0.75, 1.0)]:
+        lines = _relu(np.array([low]), np.array([high]), bends=True)
+        assert lines.floor[0] == (high >= -low)
 
 
 def test_a_plan_of_one_person_shows_itself() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from typing import NamedTuple
 
+from mace.base.meant import some
 from mace.compilers import LIBRARIES
 from mace.compilers.enclosures.registry import ENCLOSED
 from mace.compilers.enclosures.steps import MIXING
@@ -214,8 +215,8 @@ def page() -> str:
     rows = []
     for part, owners in sorted(parts().items()):
         named = sorted(set(owners))
-        few = named if len(named) <= MOST_OWNERS + 1 else named[:MOST_OWNERS]  # "and 1 more" is as long as its name
-        shown = ", ".join(few) + (f" and {len(named) - len(few)} more" if len(named) > len(few) else "")
+        # "and 1 more" is as long as its name.
+        shown = some(named, MOST_OWNERS + (len(named) == MOST_OWNERS + 1))
         rows.append(f"| {part} | {shown} | {ADVICE[part].why} | {ADVICE[part].instead} |")
     unread = [(path, what) for library in LIBRARIES for path, what in library.unread.items()]
     unread += [(f"{library.name} {kind}", what) for library in LIBRARIES for one in library.files

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import mace
 from mace.audit.record import Record
 from mace.audit.rows import groups_of
-from mace.base.deadline import Deadline, interruptible, standing
+from mace.base.deadline import Deadline, standing, stoppable
 from mace.base.meant import among, few, meant
 from mace.cli.options import Given, Limits, wrapped
 from mace.compilers import read
@@ -173,10 +173,10 @@ def ctrl_c():
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_the_deadlines_that_began_within_and_a_second_one_interrupts():
     assert threading.current_thread() is threading.main_thread()
-    with interruptible():
+    with stoppable():
         deadline = Deadline.after(1000)
         part = deadline.share(0.5)
-        with interruptible():
+        with stoppable():
             signal.raise_signal(signal.SIGINT)
         assert deadline.over and part.over and deadline.why == "interrupted" and deadline.left() == 0
         with pytest.raises(KeyboardInterrupt):

@@ -82,7 +82,11 @@ IDEAS = [
     Idea("whether something is a table of rows, or one row", "mace/base/arguments.py", r'"ndim", \d\) == 2'),
     Idea("a program with other statements or values", "mace/language/syntax.py", r"replace\(\w+, (test=.*)?then="),
     Idea("the gap that a caller wants", "mace/solve/protocol.py", r"\bas_written\((self\.)?r?gap\b|\b_not_negative\("),
-    Idea("the first few of many words in a message", "mace/base/meant.py", r'", ?\.{2,3}"|", \.{2,3}\b'),
+    Idea(
+        "the first few of many words in a message",
+        "mace/base/meant.py",
+        r'", ?\.{2,3}"|", \.{2,3}\b|" and \{.* more"',
+    ),
     Idea(
         "a value of a feature as people read it, and by how much it moves",
         "mace/base/figures.py",

@@ -239,10 +239,3 @@ def records_of(base: sqlite3.Connection) -> Iterator[Record]:
 
 def _digest(line: str) -> str:
     return hashlib.sha256(line.encode()).hexdigest()
-
-
-def read_log(path: str | Path) -> list[tuple[str, str]]:
-    """Every (key, event) of a checkpoint's log, in order; event is "asked" or the outcome."""
-    with contextlib.closing(reader(Path(path))) as base:
-        found: list[tuple[Any, Any]] = base.execute("SELECT key, event FROM log ORDER BY id").fetchall()
-    return [(str(key), str(event)) for key, event in found]

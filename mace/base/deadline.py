@@ -124,11 +124,11 @@ class _Stoppable:
         return math.inf if self.stopped else now()
 
 
-_clocks: list[_Stoppable] = []  # that of the outermost `interruptible`
+_clocks: list[_Stoppable] = []  # that of the outermost `stoppable`
 
 
 @contextmanager
-def interruptible() -> Iterator[None]:
+def stoppable() -> Iterator[None]:
     """Within it Ctrl-C ends the deadlines that begin there, so that what is known by then is answered.
 
     A second Ctrl-C interrupts as ever. Where somebody else handles Ctrl-C, and in other threads, nothing changes.

@@ -6,7 +6,7 @@ Out: `Did you mean ..?`, or nothing where no word is like it; the first few of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import islice
 
@@ -34,6 +34,12 @@ def few(words: Iterable[object], most: int = FEW) -> str:
     """The first of some words, one after the other: `a, b, ..` where there are more."""
     first = [str(word) for word in islice(words, most + 1)]
     return ", ".join([*first[:most], *([".."] if len(first) > most else [])])
+
+
+def some(words: Sequence[object], most: int = FEW) -> str:
+    """The first of some words, and how many more there are: `a, b and 3 more`."""
+    more = f" and {len(words) - most:,} more" if len(words) > most else ""
+    return f"{', '.join(map(str, words[:most]))}{more}"
 
 
 def among(word: object, known: Iterable[object], what: str = "It") -> str:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from numpy.typing import NDArray
 
 from mace.base.arguments import checked, is_frame
-from mace.base.deadline import NEVER, Deadline, interruptible, now
+from mace.base.deadline import NEVER, Deadline, now, stoppable
 from mace.base.escape import short
 from mace.base.kept import Kept
 from mace.base.views import view
@@ -276,7 +276,7 @@ class Explainer:
 
         if is_frame(x):
             return answers_of(self.space, x, answer)
-        with interruptible(), line or nullcontext():
+        with stoppable(), line or nullcontext():
             return answer(x)
 
     def _check_several(self, count: int, together: bool, diversity: object) -> None:
@@ -344,7 +344,7 @@ class Explainer:
         """
         from mace.explain.menu import menu
 
-        with interruptible():
+        with stoppable():
             asked = self.asked(x, goal, most_changes, oracle, Deadline.asked(timeout), memory_mb)
             return menu(asked, self.priorities, self.assumed, safe=safe)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from mace.base.deadline import Deadline, interruptible
+from mace.base.deadline import Deadline, stoppable
 from mace.errors import MaceError, UnreadableError
 from mace.explain.answer import Answer
 from mace.explain.explainer import Explainer
@@ -68,7 +68,7 @@ def explain_row(
 
     read, asked: settings for models that are read, and for those that are only asked; `settings` are for both.
     """
-    with interruptible():
+    with stoppable():
         deadline = Deadline.asked(settings.pop("timeout"))
         explainer = explainer_of(
             model, space, oracle, background=background, rules=rules, distance=distance, weights=weights,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mace.base.escape import one_line
 from mace.base.figures import DIGITS, at_least, at_most, cell, move, number
+from mace.base.meant import some
 from mace.present.html import grid
 from mace.present.words import bracketed, chance, decision
 
@@ -60,13 +61,8 @@ def held(answer: Answer) -> list[str]:
     fixed = [one_line(feature.name) for feature in answer.space.features if feature.change == "fixed"]
     free = [one_line(feature.name) for feature in answer.space.features if feature.change != "fixed"]
     if 0 < len(free) < len(fixed):
-        return [f"only {_few(free)} may change"]
-    return [f"may not change: {_few(fixed)}"] if fixed else []
-
-
-def _few(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_HELD} more" if len(names) > MOST_HELD else ""
-    return f"{', '.join(names[:MOST_HELD])}{more}"
+        return [f"only {some(free, MOST_HELD)} may change"]
+    return [f"may not change: {some(fixed, MOST_HELD)}"] if fixed else []
 
 
 def _rows(answer: Answer) -> list[list[str]]:

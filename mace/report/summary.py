@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from mace.base.figures import cell, number, percent
+from mace.base.meant import some
 from mace.report.asked import held_protected
 from mace.report.parts import counted_rows
 
@@ -143,9 +144,7 @@ def _flip(line: Flips) -> str:
 
 
 def _named(labels: Sequence[str]) -> str:
-    rows = ", ".join(labels[:MOST_ROWS])
-    more = len(labels) - MOST_ROWS
-    return f"row{'s' if len(labels) > 1 else ''} {rows}{f' and {more:,} more' if more > 0 else ''}"
+    return f"row{'s' if len(labels) > 1 else ''} {some(labels, MOST_ROWS)}"
 
 
 def _open(audit: Audit) -> Said:

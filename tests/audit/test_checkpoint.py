@@ -22,12 +22,13 @@ from typer.testing import CliRunner
 
 import mace
 from mace.audit.digest import digest
-from mace.audit.store import Store, read_log
+from mace.audit.store import Store
 from mace.cli import app
 from mace.errors import FileError, MaceError
 from mace.proofs.reader import MODEL
 from mace.report.read import read_audit
 from tests.audit import faults, run_slowly
+from tests.audit.log import read_log
 
 pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
 

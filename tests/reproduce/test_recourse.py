@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from mace import datasets
 from mace.audit.record import Record
-from mace.audit.store import Store, read_log
+from mace.audit.store import Store
 from mace.cli import app
 from mace.datasets.dataset import Dataset
 from mace.errors import FileError, MaceError
@@ -21,6 +21,7 @@ from mace.reproduce.recourse.questions import course, trace_of
 from mace.reproduce.result import Figure, Grid, Listing, Reproduced
 from mace.reproduce.run import save
 from mace.reproduce.shown import as_text
+from tests.audit.log import read_log
 
 ONLY = ("adult", "tree", "l1")
 

@@ -8,6 +8,15 @@ when they are first used (PEP 562).
 from __future__ import annotations
 
 import sys
+
+# Whoever presses Ctrl-C while the command line is imported wants it to end, not to read where. Until `mace.cli.main`
+# takes over, nothing is there that could say so.
+if sys.argv[:1] == ["-m"] and "mace" in sys.orig_argv or sys.argv[:1] == [f"{sys.prefix}/bin/mace"]:
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING

@@ -453,6 +453,16 @@ def test_a_signal_while_the_commands_are_imported_ends_in_one_line(name, number,
     assert (ran.returncode, ran.stderr) == (code, f"mace: {word}\n")
 
 
+@pytest.mark.parametrize("name", ["mace.audit", "mace.base.deadline", "mace.verify"])
+def test_ctrl_c_while_the_package_is_imported_for_a_command_ends_without_a_traceback(name, tmp_path):
+    stop = INTERRUPTED.format(name=name, number=int(signal.SIGINT)).partition("from mace")[0]
+    (tmp_path / "sitecustomize.py").write_text(stop)
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-m", "mace", "--version"]
+    ran = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (-signal.SIGINT, "", "")
+
+
 SWALLOWED = """
 import os, signal, sys
 from mace.cli import main

@@ -32,6 +32,8 @@ def main() -> None:
     try:
         with explained(), alive:
             signal.signal(signal.SIGTERM, terminate)
+            if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as `mace` was imported
+                signal.signal(signal.SIGINT, signal.default_int_handler)
             sys.unraisablehook = unraisable
             from mace.cli.commands import SHORT, application
 

@@ -483,6 +483,37 @@ main()
 """
 
 
+TYPED = """
+import os, sys
+from mace.cli import main
+import mace.cli.commands
+
+def stopped(*_):
+    os.kill(os.getpid(), {number})
+
+mace.cli.commands.say = stopped
+sys.argv = ["mace", "--version"]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_a_signal_while_what_was_typed_is_read_ends_in_one_line(number, code, word):
+    program = TYPED.format(number=int(number))
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (code, "", f"mace: {word}\n")
+
+
+@pytest.mark.parametrize(
+    ("option", "typed", "what"), [("--row", "1.5", "a whole number"), ("--timeout", "x", "a number")]
+)
+def test_what_is_no_number_is_named(option, typed, what):
+    ran = CliRunner().invoke(app, ["explain", option, typed])
+    assert ran.exit_code == 2 and f"must be {what}, got '{typed}'" in " ".join(ran.output.replace("│", "").split())
+
+
 FINALIZED = """
 import os, sys, threading
 from mace.cli import main

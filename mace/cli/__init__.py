@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mace.cli.alive import alive
-from mace.cli.faults import explained, terminate, unraisable
+from mace.cli.faults import StoppedError, Terminated, explained, terminate, unraisable
 from mace.errors import MaceError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     app: typer.Typer
 
+INTERRUPTED = 128 + signal.SIGINT
 YOUNG = 200_000  # objects; the libraries that a command imports are about as many, and live as long as it does
 
 
@@ -39,6 +40,8 @@ def main() -> None:
 
             # Of a command that is there the others need not be known.
             code = application([one for one in sys.argv[1:2] if one in SHORT] or SHORT)(standalone_mode=False)
+            if code == INTERRUPTED:  # a signal while it read what was typed, of which typer says no word
+                raise StoppedError(Terminated() if Terminated.came else KeyboardInterrupt())
             gc.freeze()  # Python's end would visit every object of a model, for most of a second, in silence
             sys.exit(code)
     except MaceError as error:

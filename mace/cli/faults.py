@@ -22,6 +22,8 @@ AGAIN = 0.02  # seconds, by when the finalizer has ended
 class Terminated(KeyboardInterrupt):
     """SIGTERM came. Libraries let Ctrl-C pass where they swallow other exceptions, as Python's own compiler does."""
 
+    came = False
+
 
 class StoppedError(MaceError):
     """Somebody pressed Ctrl-C, or sent SIGTERM; the exit code is what shells give for that."""
@@ -34,6 +36,7 @@ class StoppedError(MaceError):
 
 def terminate(number: int, frame: object) -> None:  # noqa: ARG001
     """What SIGTERM does, which a pipeline that is cancelled sends: everything is put away as after Ctrl-C."""
+    Terminated.came = True
     raise Terminated
 
 

@@ -18,12 +18,12 @@ from contextlib import AbstractContextManager
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
 
 import typer
 
 from mace.base.console import console
-from mace.base.escape import json_text, lines
+from mace.base.escape import json_text, lines, short
 from mace.base.meant import among, meant
 from mace.cli.alive import alive
 from mace.cli.faults import explained
@@ -533,7 +533,30 @@ class _Typed(AbstractContextManager[None]):
 
 
 def _parameter(name: str, kind: Any, default: object) -> inspect.Parameter:
+    # typer's own messages about numbers do not say what was typed, and are made for programs.
+    plain, *said = get_args(kind) if get_origin(kind) is Annotated else (kind,)
+    for number, (parser, metavar) in NUMBERS.items():
+        if number in (plain, *get_args(plain)):
+            for option in said:
+                option.parser, option.metavar = parser, option.metavar or metavar
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _whole(typed: str) -> int:
+    try:
+        return int(typed)
+    except ValueError:
+        raise typer.BadParameter(f"must be a whole number, got {short(typed)}") from None
+
+
+def _number(typed: str) -> float:
+    try:
+        return float(typed)
+    except ValueError:
+        raise typer.BadParameter(f"must be a number, got {short(typed)}") from None
+
+
+NUMBERS: dict[type, tuple[Callable[[str], Any], str]] = {int: (_whole, "<int>"), float: (_number, "<float>")}
 
 
 def _default(field: Field[Any]) -> object:

@@ -107,11 +107,12 @@ class _Builder:
             raise self._wrong(f"the action `{action.name}` has no cost", action.span, "Add a line `cost 1`.")
         body = self._coded(action.change, levels)
         assigned = [stmt.name for stmt in statements_of(body) if isinstance(stmt, Assign)]
+        self._refuse_foreign(body, mine)
         affects = tuple(name for name in self.names if name in assigned)
         if not affects:
             hint = "Assign to a feature."
             if assigned:
-                hint = f"`{assigned[0]}` is none. {among(assigned[0], self.names, 'The space')}"
+                hint = f"`{assigned[0]}` is no feature. {among(assigned[0], self.names, 'The space')}"
             raise self._wrong(f"the action `{action.name}` changes no feature", action.span, hint)
         first = tuple(Assign(name, Name(BEFORE + name)) for name in affects)
         change = self._program((*first, *body, Return(Number(Fraction(1)))), [*mine, *self._states(BEFORE)])
@@ -130,6 +131,17 @@ class _Builder:
             affects,
             action.span,
         )
+
+    def _refuse_foreign(self, body: Block, parameters: list[str]) -> None:
+        """Refuse `x = x + 1` where x is no feature: the name is wrong, or the world was made for another space."""
+        known = {*self.names, *parameters, *(const.name for const in self.found.consts)}
+        for stmt in statements_of(body):
+            if isinstance(stmt, Assign) and stmt.name not in known:
+                for node in _nodes(stmt):
+                    if isinstance(node, Name) and node.name == stmt.name:
+                        hint = among(stmt.name, self.names, "The space")
+                        raise self._wrong(f"`{stmt.name}` is no feature of the space", node.span, hint)
+                known.add(stmt.name)
 
     def _parameter(self, declared: Declared) -> Parameter:
         made, span = declared.input, declared.span

@@ -121,7 +121,11 @@ WRONG = {
     "stray": ("age = 3\n", "expected `world`, `const`, `action` or `consequence`"),
     "no cost": ("action a:\n    age = age + 1\n", "has no cost"),
     "no effect": ("action a:\n    cost 1\n", "changes no feature"),
-    "no feature": ("action a:\n    agee = 20\n    cost 1\n", "`agee` is none. Did you mean 'age'? The space has loc, "),
+    "no feature": (
+        "action a:\n    agee = 20\n    cost 1\n",
+        "`agee` is no feature. Did you mean 'age'?",
+    ),
+    "another space": ("action a:\n    agee = agee + 1\n    cost 1\n", "2:12: `agee` is no feature of the space"),
     "unknown": ("action a:\n    age = ag + 1\n    cost 1\n", "<world>:2:11: `ag` is not an input"),
     "level": ('action a:\n    edu = "PhD"\n    cost 1\n', '`edu` has no level "PhD"'),
     "compared": ('action a:\n    before edu == "Bsc"\n    age = age + 1\n    cost 1\n', 'Did you mean "BSc"?'),

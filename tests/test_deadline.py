@@ -23,6 +23,7 @@ from mace.problem.proof import Leaf
 from mace.problem.question import Question
 from mace.solve import background, warm
 from mace.solve.driver import pull_back
+from mace.solve.ensembles import shorter
 from mace.solve.ensembles.plain import Plain
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Found, Limits, Unknown
@@ -190,11 +191,10 @@ def test_a_shorter_proof_is_looked_for_only_in_what_is_left(monkeypatch: pytest.
     monkeypatch.setattr(proved, "LONG_PROOF", 0)
     searched: list[float | None] = []
 
-    def ask(self: EnsembleOracle, radius: None, limits: Limits, **more: object) -> Unknown:
-        searched.append(limits.deadline.left())
-        return Unknown("")
+    def again(question: object, claim: object, most: int, deadline: Deadline) -> None:
+        searched.append(deadline.left())
 
-    monkeypatch.setattr(EnsembleOracle, "ask", ask)
+    monkeypatch.setattr(shorter, "shorter", again)
     assert replace(explained, seconds=0.5).short_proof(Deadline.after(9.0, Hand())) is explained.proof
     assert replace(explained, seconds=0.5).short_proof(Deadline.after(1.0, Hand())) is explained.proof
     assert replace(explained, seconds=2.5).short_proof() is explained.proof

@@ -50,6 +50,7 @@ def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline:
     """
     if refusal(question) is not None:
         return None
+    from mace.solve.ensembles.hoisting import hoisted, new_path
     from mace.solve.ensembles.pruning import elaborate, reach
     from mace.solve.ensembles.walk import measure, new_box
 
@@ -71,7 +72,10 @@ def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline:
     numbers = numbering(question.model)
     for tree in {t for node in proof if isinstance(node, Priced) for part in node.parts for t, _, _ in part.prices}:
         visited[numbers.tree == tree] = True
-    node, of_tree, place = found.pruned.T
+    box.low[:], box.high[:] = grounded.ground.low, grounded.ground.high
+    measure(grounded.ground, box)
+    pruned = hoisted(grounded.ground, reached, steps, new_path(steps, box), limit, found.pruned)
+    node, of_tree, place = pruned.T
     return Elaborated(
         _cuts(question, grounded.tests, visited), _by_node(node, of_tree, numbers.place[reached.leaf[place]])
     )

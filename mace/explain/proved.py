@@ -83,24 +83,19 @@ class Proved:
         return self.proof is None and self.question is not None and self.oracle == "smt" and bounded
 
     def short_proof(self, deadline: Deadline = NEVER) -> Proof:
-        """The proof, or a shorter one: a search that knows the optimum from the start opens fewer boxes.
+        """The proof, or a much shorter one: where the bound is known, cuts can be chosen by what both sides prove.
 
-        A search that came to the linear relaxation knew the optimum early: its boxes would be as many again.
+        A search that came to the linear relaxation did so because without it boxes are too many.
         """
         assert self.proof is not None and self.question is not None
-        at_optimum = self.witness is not None and self.exact_distance == self.exact_lower_bound
-        if self.oracle != "ensembles" or len(self.proof) < LONG_PROOF or not at_optimum:
+        if self.oracle != "ensembles" or len(self.proof) < LONG_PROOF:
             return self.proof
         if any(isinstance(node, Priced) for node in self.proof):
             return self.proof
-        from mace.solve.ensembles.prover import EnsembleOracle
-        from mace.solve.protocol import Found, Limits
+        from mace.solve.ensembles.shorter import shorter
 
         left = deadline.within(self.timeout if self.timeout is None else max(0.0, self.timeout - self.seconds))
         deadline = left.within(self.seconds * 4 + 10)
         if deadline.over:
             return self.proof
-        again = EnsembleOracle(self.question).ask(None, Limits(deadline), best=self.witness)
-        if not isinstance(again, Found) or again.lower != self.claim or again.proof is None:
-            return self.proof
-        return min(again.proof, self.proof, key=len)
+        return shorter(self.question, self.claim, len(self.proof) - 1, deadline) or self.proof

@@ -20,6 +20,7 @@ from mace.problem.exclusions import AvoidBox, AvoidPoint
 from mace.problem.programs import rule_of
 from mace.problem.proof import Leaf
 from mace.problem.question import Goal, Question
+from mace.solve.ensembles import shorter
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.space.columns import Column, Step
@@ -276,11 +277,10 @@ def test_a_shorter_proof_is_looked_for_in_the_time_that_is_left(monkeypatch: pyt
     monkeypatch.setattr(proved, "LONG_PROOF", 1)
     asked: list[float | None] = []
 
-    def ask(self: EnsembleOracle, radius: Fraction | None, limits: Limits, **more: object) -> Reply:
-        asked.append(limits.deadline.left())
-        return Unknown(limits.deadline.why)
+    def nothing(question: Question, claim: Fraction | None, most: int, deadline: Deadline) -> None:
+        asked.append(deadline.left())
 
-    monkeypatch.setattr(EnsembleOracle, "ask", ask)
+    monkeypatch.setattr(shorter, "shorter", nothing)
     for left, limit in ((1.0, 1.0), (1000.0, found.seconds * 4 + 10), (0.0, None), (-1.0, None)):
         asked.clear()
         again = replace(found, timeout=found.seconds + left)

@@ -21,7 +21,7 @@ from mace.explain import proved
 from mace.problem.distance import norm
 from mace.problem.proof import Priced
 from mace.problem.question import Question
-from mace.solve.ensembles import branching, greedy, prover, stalled, walk
+from mace.solve.ensembles import branching, greedy, prover, shorter, stalled, walk
 from mace.solve.ensembles.ascent import ANYTHING, Climbed
 from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cells import ground
@@ -176,7 +176,7 @@ def test_what_prices_prove_is_not_searched_once_more_for_a_certificate(
     found = explain(task.model, task.space, task.rows[0], goal=1)
     assert any(isinstance(node, Priced) for node in found.proof or ())
     monkeypatch.setattr(proved, "LONG_PROOF", 1)
-    monkeypatch.delattr(EnsembleOracle, "ask")
+    monkeypatch.delattr(shorter, "shorter")
     assert found.certificate.check().accepted
 
 

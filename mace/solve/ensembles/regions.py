@@ -72,11 +72,9 @@ def by_regions(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | Non
     root = divided(question, whole, search.deadline.share(DIVIDING))
     if root.split is None:
         return None
-    for region in root.every():
-        if region.split is not None:
-            grounded = _with(grounded, question, region.split)
+    grounded = cut_into(grounded, question, root)
     terms = Terms(search.bound, search.point, search.gap, search.deadline, search.room, search.jobs)
-    parts = [(Plain(search.witnesses, _inside(grounded, one.box), terms), one) for one in root.every() if one.open]
+    parts = [(Plain(search.witnesses, inside_of(grounded, one.box), terms), one) for one in root.every() if one.open]
     parts.sort(key=lambda pair: int(pair[0].book.key[0]))
     lowers, why = list[Fraction](), ""
     for part, region in parts:
@@ -161,16 +159,17 @@ def _beside(side: Side, start: int) -> int | None:
     return start if start < last else last - 1
 
 
-def _with(grounded: Grounded, question: Question, split: Split) -> Grounded:
-    """The arrays with a cut; level axes need none."""
+def cut_into(grounded: Grounded, question: Question, root: Region) -> Grounded:
+    """The arrays with a cut wherever regions were divided; level axes need none."""
     norm = question.distance
     assert isinstance(norm, Norm)
-    if not isinstance(grounded.axes[split.axis], GridAxis) or split.at in grounded.cuts(split.axis):
-        return grounded
-    return with_cut(grounded, norm, split.axis, split.at)[0]
+    for split in [region.split for region in root.every() if region.split is not None]:
+        if isinstance(grounded.axes[split.axis], GridAxis) and split.at not in grounded.cuts(split.axis):
+            grounded, _ = with_cut(grounded, norm, split.axis, split.at)
+    return grounded
 
 
-def _inside(grounded: Grounded, box: Box) -> Grounded:
+def inside_of(grounded: Grounded, box: Box) -> Grounded:
     """The arrays for a box whose ends are cuts."""
     low, high = grounded.ground.low.copy(), grounded.ground.high.copy()
     for j, side in enumerate(box):

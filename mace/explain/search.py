@@ -285,7 +285,7 @@ class Search:
         def has_goal(said: NDArray[Any]) -> NDArray[np.bool_]:
             return self.judge.met(rough, said)
 
-        for point in known.read(deadline).nearest(question, has_goal):
+        for point in known.near(question, has_goal, deadline):
             if deadline.over:
                 break
             # The model said that this row has the goal: where its numbers deny that, it is asked again, alone.

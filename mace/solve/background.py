@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 CANDIDATES = 50
 ROUNDING = 1e-9  # of a distance in floats
 CHUNK = 2000  # rows read between two looks at the clock
+BATCH = 250  # rows that the model is asked about first, and then twice as many each time
+GLANCES = 3  # questions after which it is asked about all rows
+
+Wanted = Callable[[NDArray[Any]], NDArray[np.bool_]]
 
 
 class Rows(NamedTuple):
@@ -40,66 +44,111 @@ class Rows(NamedTuple):
 
 
 class Background:
-    """Rows of a frame as numbers (a value, or a level's index), with the model's decision on each.
+    """Rows of a frame as numbers (a value, or a level's index), with the model's decisions.
 
-    values, decisions: of the rows read so far; None before the first.
+    values: of the rows read so far, shape (rows, features).
     """
 
     def __init__(self, space: Space, frame: pd.DataFrame, decide: Callable[[pd.DataFrame], NDArray[Any]]) -> None:
         self.space, self.frame, self.decide = space, frame, decide
         self.values = np.empty((0, len(space.features)))
-        self.decisions: NDArray[Any] | None = None
+        self._said: NDArray[Any] | None = None  # in the order in which the model was asked
+        self._place = np.full(len(frame), -1)  # of each row in it; -1: not asked yet
         self._kept: _Having | None = None
+        self._glances = 0
+
+    @property
+    def decisions(self) -> NDArray[Any] | None:
+        """What the model says of the rows that it was asked about, in their order; None before the first."""
+        return None if self._said is None else self._said[self._place[self._place >= 0]]
 
     def read(self, deadline: Deadline = NEVER) -> Background:
-        """Read what is left of the rows, up to a deadline; the next call goes on from there. Raises RowError."""
-        while (done := len(self.values)) < len(self.frame) and not deadline.over:
-            part = self.frame.iloc[done : done + CHUNK]
-            values = self.space.numbers(part)
-            decisions = self.decide(part[self.space.names])
-            self.decisions = decisions if self.decisions is None else np.concatenate([self.decisions, decisions])
-            self.values = np.concatenate([self.values, values])
+        """Read what is left of the rows and ask the model about them, up to a deadline; the next call goes on there.
+
+        Raises RowError.
+        """
+        while not deadline.over and len(left := np.flatnonzero(self._place < 0)[:CHUNK]):
+            self._number(int(left[-1]) + 1)
+            self._ask(left)
         return self
 
-    def nearest(self, question: Question, wanted: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> Iterator[Point]:
+    def _number(self, count: int) -> None:
+        """Read so many rows as numbers."""
+        if (done := len(self.values)) < count:
+            self.values = np.concatenate([self.values, self.space.numbers(self.frame.iloc[done:count])])
+
+    def _ask(self, rows: NDArray[np.intp]) -> NDArray[Any]:
+        """The model's decisions for rows; those that it was not asked about are given to it at once."""
+        new = rows[self._place[rows] < 0]
+        if self._said is None or len(new):
+            said = self.decide(self.frame.iloc[new][self.space.names])
+            self._place[new] = (0 if self._said is None else len(self._said)) + np.arange(len(new))
+            self._said = said if self._said is None else np.concatenate([self._said, said])
+        return np.asarray(self._said[self._place[rows]])
+
+    def near(
+        self, question: Question, wanted: Wanted, deadline: Deadline = NEVER
+    ) -> Iterator[Point]:  # fmt: skip
+        """`nearest` of all rows, read up to a deadline.
+
+        For the first few questions the model is asked about rows one batch after the other, the nearest first, until
+        enough have a wanted decision: a single question needs few of many.
+        """
+        self._glances += 1
+        if self._glances > GLANCES or len(self.frame) <= CHUNK:
+            yield from self.read(deadline).nearest(question, wanted)
+            return
+        while not deadline.over and len(self.values) < len(self.frame):
+            self._number(min(len(self.values) + CHUNK, len(self.frame)))
+        columns = np.ascontiguousarray(self.values.T)
+        rows, cost = _allowed_ones(question, columns, _Having(np.ones(columns.shape[1], dtype=bool), columns))
+        rows = rows[np.argsort(cost, kind="stable")]
+        given, done, size = 0, 0, BATCH
+        while done < len(rows) and given < CANDIDATES and not deadline.over:
+            batch = rows[done : done + size]
+            having = batch[wanted(self._ask(batch))][: CANDIDATES - given]
+            yield from self._points(question, columns[:, having])
+            given, done, size = given + len(having), done + size, 2 * size
+
+    def nearest(self, question: Question, wanted: Wanted) -> Iterator[Point]:
         """Points of the rows read so far that the model gives a wanted decision and the question allows, nearest first.
 
         wanted: from decisions, shape (rows,), to booleans. Yields at most a few candidates.
         """
-        if self.decisions is None:
+        if (decisions := self.decisions) is None:
             return
-        having = self._wanted(wanted(self.decisions))
+        having = self._wanted(wanted(decisions))
         # Few rows may be allowed: only theirs are measured.
-        columns, rows = having.columns, having.allowed(question)
-        if not len(rows):
-            return
-        # A ball around an earlier answer may hold more of the nearest rows than there are candidates.
-        for ball in (one for one in question.avoid if isinstance(one, AvoidNear)):
-            around = [replace(axis, start=at) for axis, at in zip(question.axes, ball.point, strict=True)]
-            rows = rows[_costs(question, around, columns[:, rows]) >= float(ball.radius) * (1 - ROUNDING)]
-        cost = _costs(question, question.axes, columns[:, rows])
+        rows, cost = _allowed_ones(question, having.columns, having)
         if len(cost) > CANDIDATES:  # in the order in which sorting all of them would put these
             near = np.flatnonzero(cost <= np.partition(cost, CANDIDATES)[CANDIDATES])
             rows, cost = rows[near], cost[near]
-        for place in np.argsort(cost, kind="stable")[:CANDIDATES]:
-            point = self._point(question, columns[:, rows[place]])
+        chosen = rows[np.argsort(cost, kind="stable")[:CANDIDATES]]
+        yield from self._points(question, having.columns[:, chosen])
+
+    def _points(self, question: Question, columns: NDArray[np.float64]) -> Iterator[Point]:
+        """Those of some rows, given as columns, that are allowed points."""
+        for values in columns.T:
+            point = self._point(question, values)
             if point is not None and question.obeys(point):
                 yield point
 
     def _wanted(self, wanted: NDArray[np.bool_]) -> _Having:
         """The wanted rows; kept, for a goal is asked about many times."""
         if self._kept is None or not np.array_equal(self._kept.wanted, wanted):
-            self._kept = _Having(wanted, np.ascontiguousarray(self.values[np.flatnonzero(wanted)].T))
+            rows = np.flatnonzero(self._place >= 0)[np.flatnonzero(wanted)]
+            self._kept = _Having(wanted, np.ascontiguousarray(self.values[rows].T))
         return self._kept
 
-    def points(self, question: Question, wanted: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> Rows:
-        """All different rows read so far that the model gives a wanted decision, be they allowed or not.
+    def points(self, question: Question, wanted: Wanted) -> Rows:
+        """All different rows that the model was asked about and gives a wanted decision, be they allowed or not.
 
         Left out are rows that are no point of the axes: a value off a grid, or one that is missing where none may be.
         """
-        if self.decisions is None:
+        if (decisions := self.decisions) is None:
             return Rows([], 0)
-        values = np.unique(self.values[np.flatnonzero(wanted(self.decisions))], axis=0)
+        rows = np.flatnonzero(self._place >= 0)[np.flatnonzero(wanted(decisions))]
+        values = np.unique(self.values[rows], axis=0)
         different = len(values)
         for j, (axis, feature) in enumerate(zip(question.axes, question.space.features, strict=True)):
             gone = np.isnan(values[:, j])
@@ -176,6 +225,18 @@ class _Having:
         key: tuple[object, ...] = (j, axis.missing)
         key += (axis.count, axis.allowed) if isinstance(axis, LevelAxis) else (axis.grid, axis.lower, axis.upper)
         return self._whole.get(key, lambda: bool(_allowed(axis, self.columns[j], numeric=numeric).all()))
+
+
+def _allowed_ones(
+    question: Question, columns: NDArray[np.float64], having: _Having
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """The rows that a question allows, in order, and their distances."""
+    rows = having.allowed(question)
+    # A ball around an earlier answer may hold more of the nearest rows than there are candidates.
+    for ball in (one for one in question.avoid if isinstance(one, AvoidNear)):
+        around = [replace(axis, start=at) for axis, at in zip(question.axes, ball.point, strict=True)]
+        rows = rows[_costs(question, around, columns[:, rows]) >= float(ball.radius) * (1 - ROUNDING)]
+    return rows, _costs(question, question.axes, columns[:, rows])
 
 
 def _costs(question: Question, axes: Sequence[Axis], columns: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -30,7 +30,7 @@ $(STAMP): pyproject.toml
 	exit 1
 	@echo 'Installing mace and the libraries whose models it reads (about 2 GB on disk, some minutes the first time)'
 	@$(BEAT) $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[all,dev]' \
-	    && { $(BIN)/python -m compileall -qq -j 0 -x /tests/ .venv/lib || true; }; $(ENDS)
+	    && { $(BIN)/python -m compileall -qq -j 0 -x /tests/ .venv/lib mace mace/proofs/ || true; }; $(ENDS)
 	@touch $@
 
 docs: $(STAMP)  ## the documentation as a site, in build/site; every block of code in it is run by the tests

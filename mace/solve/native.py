@@ -18,6 +18,7 @@ from typing import Any, cast
 import numba
 from numba.core import compiler, serialize, types
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime.nrt import rtsys
 
 from mace.base.deadline import standing
 from mace.errors import FileError
@@ -71,7 +72,7 @@ class Kept:
 
     def load_overload(self, signature: object, context: Any) -> Any:
         """The code for a signature; None if it is not kept, or not whole."""
-        context.refresh()
+        rtsys.initialize(context)  # which kept code calls; all else that numba knows is loaded where it compiles
         state = code_files.digest()
         for folder in code_files.folders() if state is not None else ():
             path = folder / str(state) / self._file(signature, context.codegen())

@@ -36,45 +36,46 @@ def digest(*values: object) -> str:
     return whole.hexdigest()
 
 
+def _put(into: Any, kind: str, raw: bytes) -> None:
+    """A value with its kind and its length before it, so that no two values read the same."""
+    into.update(f"{kind}:{len(raw)}:".encode())
+    into.update(raw)
+
+
 def _feed(into: Any, value: object) -> None:
-    """Each value with its kind and its length before it, so that no two values read the same."""
-
-    def put(kind: str, raw: bytes) -> None:
-        into.update(f"{kind}:{len(raw)}:".encode())
-        into.update(raw)
-
+    """Each value, and what it is made of."""
     if isinstance(value, Span):
         return
     if isinstance(value, Enum):
-        put("enum", f"{type(value).__name__}.{value.name}".encode())
+        _put(into, "enum", f"{type(value).__name__}.{value.name}".encode())
     elif isinstance(value, np.generic) and not isinstance(value, np.longdouble):  # whose item is itself
         _feed(into, value.item())
     elif value is None or isinstance(value, (bool, int, str, Fraction, Path)):
-        put(type(value).__name__ if not isinstance(value, Path) else "path", str(value).encode())
+        _put(into, type(value).__name__ if not isinstance(value, Path) else "path", str(value).encode())
     elif isinstance(value, float):
-        put("float", value.hex().encode())
+        _put(into, "float", value.hex().encode())
     elif isinstance(value, bytes):
-        put("bytes", value)
+        _put(into, "bytes", value)
     elif isinstance(value, np.ndarray):
-        put(f"array {value.dtype.str} {value.shape}", np.ascontiguousarray(value).tobytes())
+        _put(into, f"array {value.dtype.str} {value.shape}", np.ascontiguousarray(value).tobytes())
     elif isinstance(value, (list, tuple)):
-        put("list", str(len(value)).encode())
+        _put(into, "list", str(len(value)).encode())
         for item in value:
             _feed(into, item)
     elif isinstance(value, Set):
         _feed(into, sorted(digest(item) for item in value))
     elif isinstance(value, Mapping):
-        put("map", str(len(value)).encode())
+        _put(into, "map", str(len(value)).encode())
         for one in sorted((digest(key), digest(item)) for key, item in value.items()):
             _feed(into, one)
     elif is_dataclass(value) and not isinstance(value, type):
-        put("class", type(value).__name__.encode())
+        _put(into, "class", type(value).__name__.encode())
         for part in fields(value):
             if part.compare and not _usual(part.default, getattr(value, part.name)):
-                put("field", part.name.encode())
+                _put(into, "field", part.name.encode())
                 _feed(into, getattr(value, part.name))
     elif isinstance(value, _SAID) or type(value).__module__.partition(".")[0] == "pandas" and hashed(value):
-        put(type(value).__name__, repr(value).encode())
+        _put(into, type(value).__name__, repr(value).encode())
     else:
         raise TypeError(f"no digest for a {type(value).__name__}")
 
@@ -86,13 +87,33 @@ def _usual(default: object, value: object) -> bool:
 
 def frame_digest(frame: Any) -> str:
     """SHA-256 of a frame's column names, types and values, whatever its index."""
-    parts: list[object] = []
+    whole = hashlib.sha256()
     for name in frame.columns:
         values = frame[name].to_numpy()
-        parts.append(str(name))
-        parts.append(values if values.dtype != object else [_cell(value) for value in values.tolist()])
-    return digest(*parts)
+        _feed(whole, str(name))
+        if values.dtype == object:
+            _feed_cells(whole, values.tolist())
+        else:
+            _feed(whole, values)
+    return whole.hexdigest()
 
 
-def _cell(value: object) -> object:
-    return value if isinstance(value, (bool, int, float, str)) or value is None else str(value)
+class _Collected(bytearray):
+    """What is fed, as it is."""
+
+    update = bytearray.extend
+
+
+def _feed_cells(into: Any, cells: list[object]) -> None:
+    """As `_feed` does a list of cells. The texts of a column are few, and come again and again."""
+    _put(into, "list", str(len(cells)).encode())
+    texts: dict[object, bytes] = {}
+    for cell in cells:
+        raw = texts.get(cell) if type(cell) is str else None
+        if raw is None:
+            fed = _Collected()
+            _feed(fed, cell if isinstance(cell, (bool, int, float, str)) or cell is None else str(cell))
+            raw = bytes(fed)
+            if type(cell) is str:
+                texts[cell] = raw
+        into.update(raw)

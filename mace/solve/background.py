@@ -54,13 +54,16 @@ class Background:
         self.values = np.empty((0, len(space.features)))
         self._said: NDArray[Any] | None = None  # in the order in which the model was asked
         self._place = np.full(len(frame), -1)  # of each row in it; -1: not asked yet
+        self._in_order: NDArray[Any] | None = None
         self._kept: _Having | None = None
         self._glances = 0
 
     @property
     def decisions(self) -> NDArray[Any] | None:
         """What the model says of the rows that it was asked about, in their order; None before the first."""
-        return None if self._said is None else self._said[self._place[self._place >= 0]]
+        if self._in_order is None and self._said is not None:
+            self._in_order = self._said[self._place[self._place >= 0]]
+        return self._in_order
 
     def read(self, deadline: Deadline = NEVER) -> Background:
         """Read what is left of the rows and ask the model about them, up to a deadline; the next call goes on there.
@@ -84,6 +87,7 @@ class Background:
             said = self.decide(self.frame.iloc[new][self.space.names])
             self._place[new] = (0 if self._said is None else len(self._said)) + np.arange(len(new))
             self._said = said if self._said is None else np.concatenate([self._said, said])
+            self._in_order = None
         return np.asarray(self._said[self._place[rows]])
 
     def near(
@@ -95,7 +99,8 @@ class Background:
         enough have a wanted decision: a single question needs few of many.
         """
         self._glances += 1
-        if self._glances > GLANCES or len(self.frame) <= CHUNK:
+        asked = 0 if self._said is None else len(self._said)
+        if self._glances > GLANCES or asked == len(self.frame) or len(self.frame) <= CHUNK:
             yield from self.read(deadline).nearest(question, wanted)
             return
         while not deadline.over and len(self.values) < len(self.frame):

@@ -21,8 +21,9 @@ from mace.solve.ensembles.repair import Repairs
 from mace.solve.protocol import Gap, Reply
 
 MOST_LEAVES = 60_000  # of a forest whose relaxation is solved: it takes too long with more
-# Repairs before the relaxation is made: until so many in a row found nothing nearer, for a part of the time left.
-IN_VAIN, AT_MOST = 25, 0.1
+# Repairs before the relaxation is made: until so many in a row found nothing nearer, for a part of the time left. Where
+# the point is as near as can be, none helps; where it is not, one of the first dozen did.
+AT_FIRST, IN_VAIN, AT_MOST = 15, 25, 0.1
 
 
 def relaxed(plain: Plain, times: float = 1.0) -> Reply | None:
@@ -87,11 +88,11 @@ class Boxes:
 
     def improve(self) -> None:
         """Repair the best point known until that hardly helps: what it leaves of the trees is all that is relaxed."""
-        deadline, vain = self.deadline.share(AT_MOST), 0
-        while self.plain.point is not None and vain < IN_VAIN and not deadline.over:
+        deadline, vain, most = self.deadline.share(AT_MOST), 0, AT_FIRST
+        while self.plain.point is not None and vain < most and not deadline.over:
             before = self.limit
             self.repair()
-            vain = 0 if self.limit < before else vain + 1
+            vain, most = (0, IN_VAIN) if self.limit < before else (vain + 1, most)
 
     def repair(self) -> None:
         """Look for a nearer point with the goal around the best one known."""

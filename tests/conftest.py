@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,22 @@ def pytest_xdist_setupnodes() -> None:
     from tests.ready import all_of_it
 
     all_of_it()
+
+
+@pytest.fixture(autouse=True)
+def _memory_is_not_limited() -> Iterator[None]:
+    """A limit that a test sets for its own process is one for all later ones, and for browsers that they start."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    yield
+    after = resource.getrlimit(resource.RLIMIT_AS)
+    if after != before:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+    assert after == before, "the test limited the memory of its own process"
 
 
 def _late(item: pytest.Item) -> bool:

@@ -19,6 +19,7 @@ from mace.certify.writer import Certificate
 from mace.errors import CertificateError, MaceError
 from mace.problem.diversity import Diversity, diversity_of
 from mace.problem.exclusions import AvoidBox
+from mace.proofs.check import check_file
 from mace.solve.regions import apart_beyond, around
 from mace.solve.sidesteps import beside
 from mace.space.axes import holds
@@ -191,9 +192,8 @@ def test_a_set_is_shown_and_saved(tmp_path: Any) -> None:
     assert "no such set has a smaller sum" in str(answer)
     assert answer.to_dict()["together"] == {"count": 2, "diversity": "different features", "core": []}
     file = answer.certificate.save(tmp_path / "set.json.gz")
-    from mace.proofs.check import main
-
-    assert main([str(file)]) == 0
+    status, words, _ = check_file(file, {})
+    assert status == 0, words
 
 
 def test_what_cannot_be_asked_is_refused() -> None:

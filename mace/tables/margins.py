@@ -33,6 +33,7 @@ from mace.base.exact import (
     first_float,
     gamma,
 )
+from mace.base.kept import Kept
 from mace.errors import ModelError
 from mace.tables import leaves
 from mace.tables.table import Bools, Compare, Ensemble, Floats, Network, Rule
@@ -186,9 +187,16 @@ def exact_margin(table: Ensemble | Network, compare: Compare, scores: Sequence[F
 # ---------------------------------------------------------------------------------------------- ensembles
 
 
-@lru_cache(maxsize=64)  # compilers ask at every leaf; tables are compared by identity
 def _ensemble_slack(table: Ensemble, compare: Compare) -> Slack:
     """Errors of the sums of both sides, of the division, and of nothing else: comparing floats is exact."""
+    return _SLACKS.get(table, compare, lambda: _slack_of_sums(table, compare))
+
+
+# Compilers ask at every leaf, readings of a row once a comparison: half-spaces of ten classes are hundreds of them.
+_SLACKS: Kept[Slack] = Kept(2048)
+
+
+def _slack_of_sums(table: Ensemble, compare: Compare) -> Slack:
     sides = [side for side in (compare.plus, compare.minus) if side is not None]
     start = table.start[sides]
     added = _leaves_of(table)

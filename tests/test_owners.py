@@ -61,6 +61,7 @@ IDEAS = [
                 "how the oracle is asked, through `read`",
             ),
             "mace/verify/ask.py": "how the oracle is asked, through `read`",
+            "mace/explain/probable.py": "points alone, to be asked of the model: no bound of them counts",
         },
     ),
     Idea(

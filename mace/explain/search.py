@@ -15,20 +15,19 @@ from numpy.typing import NDArray
 from mace.base.deadline import Deadline
 from mace.base.escape import short
 from mace.base.exact import as_written
-from mace.certify.recheck import read
+from mace.certify.recheck import Read, read
 from mace.errors import MaceError, NumberError
 from mace.explain.asking import Asking
 from mace.explain.averaged import Asks, Refined, by_members, refined
 from mace.explain.beside import Beside, Nearest, Told
 from mace.explain.judge import Judge
 from mace.explain.level import Level
+from mace.explain.probable import touched, well_inside
 from mace.problem.around import Around
 from mace.problem.distance import Distance, DistanceError, NearestRow, is_measured
 from mace.problem.exclusions import Avoid, AvoidChanges, AvoidNear, AvoidPoint
-from mace.problem.goal_decision import lower
 from mace.problem.goal_means import is_mean
-from mace.problem.goal_softmax import inside
-from mace.problem.goals import Between, Classes, Margin, Probability, Wanted
+from mace.problem.goals import Classes, Margin, Wanted
 from mace.problem.lines import lines_of
 from mace.problem.plausibility import from_row, least_of
 from mace.problem.proof import FromRow, Leaf, Node, Proof
@@ -129,6 +128,7 @@ class Search:
         """
         told = Told(self.watch)
         nearest = Nearest(question, told.better)
+        asked = question
 
         def confirm(point: Point) -> bool:
             accepted = asking.confirms(question, point)
@@ -146,6 +146,7 @@ class Search:
         oracle, note = choose(question, self.oracle)
         gap = _gap(self.gap, self.rgap, oracle, question)
         best = best or self._first(question, oracle, asking, limits.deadline.share(HEAD_START))
+        asks = Asks(confirm, self.oracle, gap, limits)
         table = question.model if question.goal.wanted is None else self.judge.table
         pieces: Refined | None = None
         members = by_members(question, table) if oracle.name == "ensembles" else None
@@ -153,28 +154,22 @@ class Search:
             oracle.close()
             oracle = members.oracle
             if best is not None:
-                best = members.nearer(question, Asks(confirm, self.oracle, gap, limits), best)
+                best = members.nearer(question, asks, best)
         elif oracle.optimises and is_mean(table) and not isinstance(table, Formula):
             oracle.close()
-            pieces = refined(question, table, Asks(confirm, self.oracle, gap, limits), best)
+            pieces = refined(question, table, asks, best)
             question, best = pieces.question, pieces.best
             if (known := pieces.bracket(gap)) is not None:
                 return Searched(known, question, oracle.name, "", gap=gap)
             oracle, note = choose(question, self.oracle)
-        beside = nullcontext(limits) if self.beside is None else self.beside.begun(question, nearest, limits)
-
-        def ask(own: Limits, oracle: Oracle, known: Point | None) -> Bracket:
-            return bracket_optimum(
-                question, oracle, confirm, gap=gap, limits=own, best=known or best, watch=told.by_prover
-            )
-
-        try:
-            with beside as own:
-                bracket, answered = read(question, oracle, partial(ask, own), own.deadline)
-        finally:
-            oracle.close()
+        elif oracle.optimises:
+            question, best = touched(question, table, asks, best)
+            if question is not asked:
+                oracle.close()
+                oracle, note = choose(question, self.oracle)
+        bracket, answered = self._read(question, oracle, asks, best, told, nearest)
         self._inside(question, bracket, asking, limits, gap)
-        if self.beside is not None and nearest.near is not None:
+        if nearest.near is not None:
             bring_in(bracket, *nearest.near, gap)
         if pieces is not None:
             pieces.raises(bracket, gap)
@@ -182,23 +177,30 @@ class Search:
             answered = members.named(bracket, answered, limits.deadline)
         return Searched(bracket, answered, oracle.name, note, gap=gap)
 
+    def _read(
+        self, question: Question, oracle: Oracle, asks: Asks, best: Point | None, told: Told, nearest: Nearest
+    ) -> Read:
+        """What an oracle says, beside a proposer where there is one; the oracle is closed then."""
+        limits = asks.limits
+        beside = nullcontext(limits) if self.beside is None else self.beside.begun(question, nearest, limits)
+
+        def ask(own: Limits, oracle: Oracle, known: Point | None) -> Bracket:
+            return bracket_optimum(
+                question, oracle, asks.confirm, gap=asks.gap, limits=own, best=known or best, watch=told.by_prover
+            )
+
+        try:
+            with beside as own:
+                return read(question, oracle, partial(ask, own), own.deadline)
+        finally:
+            oracle.close()
+
     def _inside(self, question: Question, bracket: Bracket, asking: Asking, limits: Limits, gap: Gap) -> None:
         """A nearer point, where a probability of several classes is covered by half-spaces that reach beyond it: the
         nearest one that lies well inside."""
-        wanted = question.goal.wanted
-        if bracket.status != "bounded" or not isinstance(wanted, Probability):
+        asked = well_inside(question, self.judge.table) if bracket.status == "bounded" else None
+        if asked is None:
             return
-        table = self.judge.table
-        if (
-            isinstance(table, Formula)
-            or table.link is None
-            or table.link.kind != "softmax"
-            or wanted.between.low is None
-        ):
-            return
-        least = inside(wanted.between.low, len(table.classes) - 1)
-        goal, wide = lower(Probability(wanted.label, Between(least)), table)
-        asked = replace(question, goal=goal, model=wide)
         oracle, _ = choose(asked, self.oracle)
         try:
             found = bracket_optimum(

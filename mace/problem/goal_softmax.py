@@ -6,7 +6,8 @@ Promise: every point at which the library's float probability is at least the on
 are a little wider than that, so a witness counts only after the deployed model itself said so.
 How: p(k) >= q says that log(sum over j of exp(s_j - s_k)) <= log((1 - q) / q), j running over the other classes.
 The left side is convex: for all weights w that add up to 1 it is at least the sum of w_j (s_j - s_k), plus the entropy
-of w. The weights are those of points at all distances around the place where two or three classes are as probable.
+of w. The weights are those of points at all distances around the place where two or three classes are as probable;
+before networks more follow, of the points that are met (`mace.explain.probable`).
 Source: Boyd and Vandenberghe, Convex Optimization, section 3.3 (the conjugate of log-sum-exp is the negative entropy).
 """
 
@@ -28,6 +29,7 @@ NEAREST = 1e-6
 """Probabilities nearer to 0 or 1 are not asked for."""
 _PAIRS = np.arange(-6.0, 6.01, 0.25)
 _TRIPLES = np.arange(-4.0, 4.01, 1.0)
+_MANY = (-2.0, 0.0, 2.0)  # each pair's half-spaces cost a search as much as a class, and there are many pairs
 _PARTS = 2.0**30
 _LARGER = 1e-9
 """How much wider the half-spaces are than exact ones, for the rounding of entropies and probabilities."""
@@ -50,8 +52,11 @@ class Covered(NamedTuple):
     table: Ensemble | Network
 
 
-def at_least(table: Ensemble | Network, place: int, least: float, goal: str) -> Covered:
-    """The class at `place` has at least this probability; raises GoalError for one that is too near to 0 or 1."""
+def at_least(table: Ensemble | Network, place: int, least: float, goal: str, more: Sequence[Floats] = ()) -> Covered:
+    """The class at `place` has at least this probability; raises GoalError for one that is too near to 0 or 1.
+
+    more: weights of further half-spaces, each as `touching` gives them.
+    """
     if not NEAREST <= least <= 1 - NEAREST:
         raise GoalError(
             f"`{goal}`: the floats of a softmax tell too little so near to 0 or 1",
@@ -62,7 +67,7 @@ def at_least(table: Ensemble | Network, place: int, least: float, goal: str) -> 
     larger = _LARGER + (256.0 * float(UNIT_ROUNDOFF_32) if coarse else 0.0) / (least * (1 - least))
     bound = float(np.log((1 - least) / least)) + larger + 1e-12 / (least * (1 - least))
     others = [k for k in range(len(table.classes)) if k != place]
-    weights = directions(len(others))
+    weights = np.vstack([directions(len(others)), *more])
     positive = np.where(weights > 0, weights, 1.0)
     # s_k >= sum of w_j s_j - (bound - entropy of w)
     constants = -(weights * np.log(positive)).sum(axis=1) - bound
@@ -81,7 +86,7 @@ def directions(count: int) -> Floats:
     """
     found = [np.eye(count)[k] for k in range(count)]
     for one, other in itertools.combinations(range(count), 2):
-        for steep in _PAIRS if count == 2 else _TRIPLES:
+        for steep in _PAIRS if count == 2 else _TRIPLES if count == 3 else _MANY:
             row = np.zeros(count)
             row[[one, other]] = 1 / (1 + np.exp(-steep)), 1 / (1 + np.exp(steep))
             found.append(row)
@@ -91,10 +96,22 @@ def directions(count: int) -> Floats:
             found.append(powers / powers.sum())
     elif count > 3:
         found.append(np.full(count, 1 / count))
-    weights = np.round(np.array(found) * _PARTS) / _PARTS
+    return _exactly_one(np.array(found))
+
+
+def touching(scores: Floats, place: int) -> Floats:
+    """Weights of the half-space that touches where classes are as probable as at some scores of shape (classes,)."""
+    others = np.delete(scores, place)
+    powers = np.exp(others - others.max())
+    return np.asarray(_exactly_one((powers / powers.sum())[None, :])[0])
+
+
+def _exactly_one(found: Floats) -> Floats:
+    """Weights, shape (rows, count), as multiples of a power of two whose rows add up to 1."""
+    weights = np.round(found * _PARTS) / _PARTS
     largest = np.arange(len(weights)), weights.argmax(axis=1)
     weights[largest] += 1.0 - weights.sum(axis=1)
-    return weights
+    return np.asarray(weights)
 
 
 def with_scores(

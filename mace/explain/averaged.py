@@ -25,6 +25,7 @@ from mace.certify.recheck import read
 from mace.errors import NowhereError
 from mace.problem.goal_means import Condition, Piece, conditions_of, covered, is_mean, nowhere, over, stated, whole_of
 from mace.problem.goals import Classes, Probability, Wanted
+from mace.problem.proof import Priced
 from mace.problem.question import Goal, Question
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, conclude, pull_back
@@ -125,6 +126,8 @@ class Members(NamedTuple):
             decision, wide = stated(self.table, parts, question.goal.text)
         except NowhereError:  # no members' scores that are so near have the goal
             decision, wide = nowhere(self.table)
+        # What rules alone close has an entry for each part of the goal, which is another one now.
+        bracket.proof = [node.under(decision) if isinstance(node, Priced) else node for node in bracket.proof]
         return replace(question, goal=replace(question.goal, decision=decision), model=wide)
 
 

@@ -9,7 +9,7 @@ and `proofs/check.py`, which shares no code with this package, accepts or refuse
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, Protocol, Self, TypeAlias, TypeVar
 
@@ -122,6 +122,16 @@ class Priced:
     """A leaf closed by prices, one set for each part of the goal's disjunction."""
 
     parts: tuple[Prices, ...]
+
+    def under(self, decision: Sequence[Sequence[object]]) -> Priced:
+        """The same leaf under another goal. Only of a leaf that rules alone close: it prices neither scores nor trees.
+
+        Raises ValueError for any other.
+        """
+        first = self.parts[0]
+        if any(any(part.goal) or part.prices for part in self.parts):
+            raise ValueError("what prices scores or trees closes no box under another goal")
+        return Priced(tuple(replace(first, goal=(Fraction(0),) * len(part)) for part in decision))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
 
 import mace
@@ -230,3 +231,22 @@ def test_before_trees_several_features_share_what_a_rule_asks(spec: str) -> None
         values = [float(axis.value(k)) for axis, k in zip(question.axes, reply.point, strict=True)]
         barely += min(values[1] - values[0], values[3] - values[2]) < 1e-9
     assert spec != "l1" or (priced and barely)
+
+
+@pytest.mark.parametrize("seed", [1, 10])
+def test_what_rules_close_before_a_mean_of_trees_is_closed_for_each_part_of_the_goal_that_is_certified(
+    seed: int,
+) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0)
+    model = CalibratedClassifierCV(forest, method="isotonic", cv=3).fit(X, y)
+    space = mace.Space.from_frame(pd.DataFrame(X, columns=["x0", "x1", "x2"]), rules=["x0 + x1 <= 0.6", "x0 <= x2"])
+    explainer, priced = mace.Explainer(model, space), 0
+    for row in X[model.predict(X) == 0][:6]:
+        answer = explainer.explain(row, goal=1)
+        assert answer.status in ("optimal", "infeasible")
+        priced += any("prices" in str(node) for node in answer.certificate.data["proof"])
+        accepted_by_all([answer.certificate])
+    assert priced

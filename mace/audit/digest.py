@@ -107,13 +107,12 @@ class _Collected(bytearray):
 def _feed_cells(into: Any, cells: list[object]) -> None:
     """As `_feed` does a list of cells. The texts of a column are few, and come again and again."""
     _put(into, "list", str(len(cells)).encode())
-    texts: dict[object, bytes] = {}
+    texts: dict[str, bytes] = {}
     for cell in cells:
-        raw = texts.get(cell) if type(cell) is str else None
-        if raw is None:
-            fed = _Collected()
-            _feed(fed, cell if isinstance(cell, (bool, int, float, str)) or cell is None else str(cell))
-            raw = bytes(fed)
-            if type(cell) is str:
-                texts[cell] = raw
-        into.update(raw)
+        if type(cell) is str:
+            if cell not in texts:
+                _feed(fed := _Collected(), cell)
+                texts[cell] = bytes(fed)
+            into.update(texts[cell])
+        else:
+            _feed(into, cell if isinstance(cell, (bool, int, float, str)) or cell is None else str(cell))

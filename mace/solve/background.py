@@ -90,9 +90,7 @@ class Background:
             self._in_order = None
         return np.asarray(self._said[self._place[rows]])
 
-    def near(
-        self, question: Question, wanted: Wanted, deadline: Deadline = NEVER
-    ) -> Iterator[Point]:  # fmt: skip
+    def near(self, question: Question, wanted: Wanted, deadline: Deadline = NEVER) -> Iterator[Point]:
         """`nearest` of all rows, read up to a deadline.
 
         For the first few questions the model is asked about rows one batch after the other, the nearest first, until

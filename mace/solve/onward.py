@@ -4,8 +4,8 @@ In:  a question, a point, and what says whether a point has the goal.
 Out: a nearby point that is allowed and has it, or None.
 Promise: only a way to points: whether the model has the goal there is for the caller's `accepts` to say.
 
-Bounds enclose some goals (the softmax of several scores), so that the nearest point of what
-they enclose may lack the goal by a little. A step on along the way from the start then costs as little more.
+Bounds enclose some goals (the softmax of several scores), so that the nearest point of what they enclose may lack the
+goal by a little. A step on along the way from the start then costs as little more.
 """
 
 from __future__ import annotations

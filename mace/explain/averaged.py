@@ -30,7 +30,7 @@ from mace.problem.question import Goal, Question
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, conclude, pull_back
 from mace.solve.ensembles.mean_cover import cover, sides_of
-from mace.solve.ensembles.mean_search import MeanOracle, owners
+from mace.solve.ensembles.mean_search import PATIENCE, MeanOracle, owners
 from mace.solve.ensembles.reached import sums_within
 from mace.solve.networks.model import column_bounds, columns_of
 from mace.solve.protocol import Gap, Limits, Oracle
@@ -43,6 +43,8 @@ from mace.tables.table import Ensemble, Floats, Network, Table
 MOST_PIECES = 1000
 MOST_TOGETHER = 24  # with more, one proof about all of them takes far longer than the pieces did
 TIME = 0.5  # of the time allowed, for the pieces
+_LOOSE = Fraction(1, 5)
+"""How far the bounds of a piece may stay apart: where it is split then, its nearest point is of no interest."""
 _TIGHT = 1e-7  # lines that are no farther above a member are not brought nearer
 _INNER = 1e-6  # by how much more than asked a point of a network shall have, so that its pieces need not end in it
 
@@ -91,6 +93,10 @@ class Asks(NamedTuple):
     gap: Gap
     limits: Limits
 
+    def share(self, part: float) -> Asks:
+        """The same within a part of the time that is left."""
+        return self._replace(limits=replace(self.limits, deadline=self.limits.deadline.share(part)))
+
 
 MOST_COVERING = 200
 """Pieces of a goal in a certificate whose proof is there already."""
@@ -113,8 +119,11 @@ class Members(NamedTuple):
         if bracket.proof is None:
             return question
         claim = None if bracket.status == "infeasible" else bracket.lower
-        corners = self.oracle.corners(bracket.proof, claim)
-        parts, why = None, "the search of its proof is not known"
+        parts, why, corners = None, "the search of its proof is not known", None
+        try:
+            corners = self.oracle.corners(bracket.proof, claim, deadline)
+        except TimeOverError as over:
+            why = f"{over}, reached before it was written"
         if corners is not None:
             whole = _within(whole_of(self.table), *corners.ball)
             sides = sides_of(self.table, self.oracle.conditions)
@@ -137,7 +146,9 @@ def by_members(question: Question, table: Table) -> Members | None:
     if not isinstance(table, Ensemble) or not is_mean(table) or owners(table) is None or not _two(wanted):
         return None
     assert isinstance(wanted, (Classes, Probability))
-    return Members(MeanOracle(replace(question, model=table), conditions_of(wanted, table.classes)), table)
+    oracle = MeanOracle(replace(question, model=table), conditions_of(wanted, table.classes))
+    oracle.patience = PATIENCE
+    return Members(oracle, table)
 
 
 def _two(wanted: Wanted | None) -> bool:
@@ -204,6 +215,18 @@ def refined(question: Question, table: Ensemble | Network, asks: Asks, best: Poi
     return Refined(found, search.best, search.lower, len(decision), search.why)
 
 
+class _Open(NamedTuple):
+    """An open piece and a bound of it; of equal bounds the least `order` is next.
+
+    tight: whether its nearest point itself is wanted.
+    """
+
+    bound: Fraction
+    order: int
+    piece: Piece
+    tight: bool = False
+
+
 class _Pieces:
     """The search: open pieces by the bound of what they were cut from, and closed ones."""
 
@@ -226,7 +249,7 @@ class _Pieces:
             self.best = nearer(question, table, asks, best, self.limits.deadline)
         self.ball = whole_of(table)
         self.ball = self._ball()
-        self.open: list[tuple[Fraction, int, Piece]] = [(Fraction(0), 0, self.ball)]
+        self.open = [_Open(Fraction(0), 0, self.ball)]
         self.closed: list[Piece] = []
         self.why = ""
         self.least: Fraction | None = None  # bound of pieces whose nearest point was taken, or no line could refuse
@@ -234,14 +257,14 @@ class _Pieces:
     @property
     def lower(self) -> Fraction:
         """No point with the goal is nearer than this."""
-        bounds = [bound for bound, _, _ in self.open] + ([] if self.least is None else [self.least])
+        bounds = [one.bound for one in self.open] + ([] if self.least is None else [self.least])
         bounds += [] if self.best is None else [self.question.distance_of(self.best)]
         return min(bounds, default=Fraction(0))
 
     @property
     def pieces(self) -> list[Piece]:
         """All pieces, within what can be reached nearer than the best point."""
-        found = [self._inside(piece) for piece in (*self.closed, *(piece for _, _, piece in self.open))]
+        found = [self._inside(piece) for piece in (*self.closed, *(one.piece for one in self.open))]
         return [piece for piece in found if piece is not None]
 
     def run(self) -> None:
@@ -249,7 +272,7 @@ class _Pieces:
         made = 1
         # Invariant: no point with the goal whose scores lie in an open piece is nearer than its bound.
         while self.open:
-            bound, _, piece = self.open[0]
+            bound, _, piece, tight = self.open[0]
             if self.best is not None and bound >= self.question.distance_of(self.best):
                 return
             if made >= MOST_PIECES or self.limits.deadline.over:
@@ -257,22 +280,24 @@ class _Pieces:
                 return
             heapq.heappop(self.open)
             inside = self._inside(piece)
-            found = None if inside is None else self._nearest(inside)
+            found = None if inside is None else self._nearest(inside, tight=tight)
             if found is not None and found.why:  # a limit was reached
-                heapq.heappush(self.open, (max(bound, found.lower), 0, piece))
+                heapq.heappush(self.open, _Open(max(bound, found.lower), 0, piece))
                 self.why = found.why
                 return
             if found is None or found.point is None:
                 self.closed.append(piece)
                 continue
             split = () if self._taken(found.point) else self._split(piece, found.point)
-            if not split:  # the gap that was asked for may lie between the bound and the point
+            if not split and not tight and found.lower < self.question.distance_of(found.point):
+                heapq.heappush(self.open, _Open(max(bound, found.lower), 0, piece, tight=True))
+            elif not split:  # the gap that was asked for may lie between the bound and the point
                 self.closed.append(piece)
                 self.least = found.lower if self.least is None else min(self.least, found.lower)
             # Of equal bounds the latest half comes first in which members say more: a point with the goal is met there.
             for child in sorted(split, key=self._said):
                 made += 1
-                heapq.heappush(self.open, (max(bound, found.lower), -made, child))
+                heapq.heappush(self.open, _Open(max(bound, found.lower), -made, child))
 
     def _ball(self) -> Piece:
         """The scores that the model can have nearer than the best point known."""
@@ -295,8 +320,8 @@ class _Pieces:
         found = piece.within(np.array(self.ball.low), np.array(self.ball.high))
         return found if all(a <= b for a, b in zip(found.low, found.high, strict=True)) else None
 
-    def _nearest(self, piece: Piece) -> Bracket | None:
-        """The nearest point of a piece, as its half-space has it; None where nothing in it has the goal."""
+    def _nearest(self, piece: Piece, *, tight: bool) -> Bracket | None:
+        """The nearest point of a piece, as its half-space has it, about so or `tight`; None where none has the goal."""
         try:
             decision, wide = covered(self.table, self.conditions, [piece], self.question.goal.text, self.ball)
         except NowhereError:
@@ -304,14 +329,15 @@ class _Pieces:
         asked = replace(self.question, goal=replace(self.question.goal, decision=decision), model=wide)
         oracle, _ = choose(asked, self.asks.oracle)
         radius = None if self.best is None else self.question.distance_of(self.best)
+        gap = self.asks.gap if tight else replace(self.asks.gap, relative=max(_LOOSE, self.asks.gap.relative))
 
         def accept(_: Point) -> bool:
             return True
 
         def ask(oracle: Oracle, known: Point | None) -> Bracket:
             if radius is None:
-                return bracket_optimum(asked, oracle, accept, gap=self.asks.gap, limits=self.limits, best=known)
-            return bracket_within(asked, oracle, accept, radius, gap=self.asks.gap, limits=self.limits, best=known)
+                return bracket_optimum(asked, oracle, accept, gap=gap, limits=self.limits, best=known)
+            return bracket_within(asked, oracle, accept, radius, gap=gap, limits=self.limits, best=known)
 
         try:
             return read(asked, oracle, ask, self.limits.deadline).bracket

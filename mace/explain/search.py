@@ -18,7 +18,7 @@ from mace.base.exact import as_written
 from mace.certify.recheck import Read, read
 from mace.errors import MaceError, NumberError
 from mace.explain.asking import Asking
-from mace.explain.averaged import Asks, Refined, by_members, refined
+from mace.explain.averaged import Asks, Members, by_members, refined
 from mace.explain.beside import Beside, Nearest, Told
 from mace.explain.judge import Judge
 from mace.explain.level import Level
@@ -38,9 +38,10 @@ from mace.solve.driver import Bracket, bracket_optimum, bracket_within, bring_in
 from mace.solve.lattice import denominator
 from mace.solve.protocol import Gap, Limits, Oracle
 from mace.space.axes import Point
-from mace.tables.table import Formula
+from mace.tables.table import Ensemble, Formula, Network
 
 HEAD_START = 0.3  # of the time allowed, for a first upper bound
+HALF = 0.5  # of the time left, for pieces that bound a mean no better than its members did
 UNPROVED = "from some background row the bound has no proof"
 
 
@@ -61,6 +62,16 @@ class Searched(NamedTuple):
     levels: tuple[Level, ...] = ()
     unit: Fraction = Fraction(1)
     gap: Gap = Gap()
+
+
+def tighter(one: Searched, other: Searched, gap: Gap) -> Searched:
+    """Of two answers to the same question the one with the larger bound, with the nearer point of both."""
+    if other.bracket.status in ("optimal", "infeasible") or other.bracket.lower >= one.bracket.lower:
+        return other
+    if other.bracket.point is not None and other.bracket.upper is not None:
+        bring_in(one.bracket, other.bracket.point, other.bracket.upper, gap)
+    one.bracket.why = other.bracket.why
+    return one
 
 
 def nothing_less(distance: Distance) -> Proof | None:
@@ -148,21 +159,11 @@ class Search:
         best = best or self._first(question, oracle, asking, limits.deadline.share(HEAD_START))
         asks = Asks(confirm, self.oracle, gap, limits)
         table = question.model if question.goal.wanted is None else self.judge.table
-        pieces: Refined | None = None
-        members = by_members(question, table) if oracle.name == "ensembles" else None
-        if members is not None:
+        if oracle.optimises and is_mean(table) and not isinstance(table, Formula):
             oracle.close()
-            oracle = members.oracle
-            if best is not None:
-                best = members.nearer(question, asks, best)
-        elif oracle.optimises and is_mean(table) and not isinstance(table, Formula):
-            oracle.close()
-            pieces = refined(question, table, asks, best)
-            question, best = pieces.question, pieces.best
-            if (known := pieces.bracket(gap)) is not None:
-                return Searched(known, question, oracle.name, "", gap=gap)
-            oracle, note = choose(question, self.oracle)
-        elif oracle.optimises:
+            found = self._mean(question, table, oracle.name, asks, best, told, nearest)
+            return found._replace(note=found.note or note)
+        if oracle.optimises:
             question, best = touched(question, table, asks, best)
             if question is not asked:
                 oracle.close()
@@ -171,11 +172,50 @@ class Search:
         self._inside(question, bracket, asking, limits, gap)
         if nearest.near is not None:
             bring_in(bracket, *nearest.near, gap)
-        if pieces is not None:
-            pieces.raises(bracket, gap)
-        if members is not None:
-            answered = members.named(bracket, answered, limits.deadline)
         return Searched(bracket, answered, oracle.name, note, gap=gap)
+
+    def _mean(
+        self, question: Question, table: Ensemble | Network, name: str, asks: Asks, best: Point | None, told: Told,
+        nearest: Nearest,
+    ) -> Searched:  # fmt: skip
+        """A mean of probabilities: by its members, where they are trees; where that stalls, or they are not, by pieces.
+
+        name: the oracle's.
+        """
+        gap, deadline = asks.gap, asks.limits.deadline
+        members = by_members(question, table) if name == "ensembles" else None
+
+        def answer(question: Question, oracle: Oracle, asks: Asks, best: Point | None, note: str = "") -> Searched:
+            bracket, answered = self._read(question, oracle, asks, best, told, nearest)
+            if nearest.near is not None:
+                bring_in(bracket, *nearest.near, gap)
+            return Searched(bracket, answered, name, note, gap=gap)
+
+        def named(members: Members, found: Searched) -> Searched:
+            return found._replace(question=members.named(found.bracket, found.question, deadline))
+
+        first: Searched | None = None
+        if members is not None:
+            best = best if best is None else members.nearer(question, asks, best)
+            first = answer(question, members.oracle, asks, best)
+            if not members.oracle.stalled or deadline.over:
+                return named(members, first)
+            best = first.bracket.point or best
+        pieces = refined(question, table, asks, best)
+        known = pieces.bracket(gap)
+        if known is not None:
+            found = Searched(known, pieces.question, name, "", gap=gap)
+        else:
+            oracle, note = choose(pieces.question, self.oracle)
+            behind = first is not None and pieces.lower <= first.bracket.lower
+            found = answer(pieces.question, oracle, asks.share(HALF) if behind else asks, pieces.best, note)
+            pieces.raises(found.bracket, gap)
+        if members is None or first is None or found.bracket.lower > first.bracket.lower:
+            return found
+        # Lines above what members say leave too much, as above steps; but a nearer point may be known now.
+        members.oracle.patience = None
+        again = answer(question, members.oracle, asks, found.bracket.point or pieces.best)
+        return named(members, tighter(first, again, gap))
 
     def _read(
         self, question: Question, oracle: Oracle, asks: Asks, best: Point | None, told: Told, nearest: Nearest

@@ -90,7 +90,7 @@ def members() -> None:
     prover = MeanOracle(question, (Condition(1.0, 0.5),))
     found = prover.ask(None, Limits(), replay=Replay(lambda _: True))
     assert isinstance(found, Found) and found.proof is not None
-    corners = prover.corners(found.proof, found.lower)
+    corners = prover.corners(found.proof, found.lower, NEVER)
     assert corners is not None and isinstance(question.model, Ensemble)
     cover(sides_of(question.model, prover.conditions), corners.refuted, whole_of(question.model), 9)
     meets = prover.meets(NEVER)

@@ -21,9 +21,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mace
+from mace.base.deadline import NEVER
 from mace.compilers import deployed, read
 from mace.errors import CertificateError, GoalError, ModelError
-from mace.explain.averaged import MOST_TOGETHER, Refined
+from mace.explain.averaged import MOST_TOGETHER, Refined, by_members, refined
 from mace.problem.goal_decision import lower
 from mace.problem.goal_means import Condition, Piece, conditions_of, covered, line_above, whole_of
 from mace.problem.goal_rises import functions
@@ -237,6 +238,44 @@ def test_the_nearest_of_all_points_is_found_and_proved(base: Any, method: str) -
         assert answer.exact_distance == min(itertools.compress(away, reached))
         if answer.question is not None and len(answer.question.goal.decision) <= MOST_TOGETHER:
             assert answer.exact_distance == 0 or answer.certificate.check().accepted
+
+
+@pytest.mark.parametrize("patience", [0, 40])
+@pytest.mark.parametrize(("base", "method"), [(MEMBERS[0], "sigmoid"), (MEMBERS[1], "isotonic")], ids=name_of)
+def test_where_the_search_by_members_stalls_pieces_have_the_same_answer(
+    base: Any, method: str, patience: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def noted(*given: Any) -> Refined:
+        asked.append(refined(*given))
+        return asked[-1]
+
+    monkeypatch.setattr("mace.explain.averaged.PATIENCE", patience)
+    monkeypatch.setattr("mace.explain.search.refined", noted)
+    model = fitted(base, method)
+    explainer, p = mace.Explainer(model, SPACE, distance="l1"), model.predict_proba(WHOLE)[:, 1]
+    for row in X.iloc[[0, 3]].to_dict("records"):
+        away = np.abs((WHOLE - pd.Series(row)).to_numpy() / (11, 8, 4)).sum(axis=1) / 3
+        for goal, reached in (("p(good) >= 0.7", p >= 0.7), ("p(good) <= 0.4", p <= 0.4)):
+            answer = explainer.explain(row, goal=goal)
+            assert answer.status == "optimal"
+            assert answer.distance == pytest.approx(away[reached].min(), abs=1e-12)
+            assert answer.distance == 0 or answer.proof is None or answer.certificate.check().accepted
+    assert asked or patience
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("base", MEMBERS[:3], ids=name_of)
+def test_a_first_point_is_that_of_a_weighted_sum_of_the_members_scores(base: Any, method: str) -> None:
+    model = fitted(base, method)
+    said = model.predict(WHOLE)
+    for label in ("good", "bad"):
+        question, _ = mace.Explainer(model, SPACE).question(WHOLE[said != label].iloc[0], goal=label)
+        members = by_members(question, read(model))
+        assert members is not None
+        points = list(members.oracle._guesses(members.oracle._ground(NEVER), NEVER))
+        assert label in model.predict(np.array([question.row(point) for point in points]))
 
 
 def test_a_mean_between_two_numbers_is_the_nearest_of_all_points_and_certified() -> None:

@@ -9,7 +9,7 @@ Promise: as there. A point that what was read of the model certainly denies is n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
@@ -64,6 +64,14 @@ class _Aimed(NamedTuple):
 _AIMED: Kept[_Aimed] = Kept(4)
 
 
+PATIENCE = 6_000_000
+"""Walks through trees after which the search has `stalled`, where it is told that something else can be tried."""
+
+
+SOME = 1000
+"""Boxes whose corners are looked at between two looks at the clock."""
+
+
 class Corners(NamedTuple):
     """What boxes reach, and the least and the largest score of each member within the distance that is claimed."""
 
@@ -72,7 +80,10 @@ class Corners(NamedTuple):
 
 
 class MeanOracle(EnsembleOracle):
-    """Answers one question about a mean."""
+    """Answers one question about a mean.
+
+    patience: walks through trees after which a search ends, `stalled`; None for as many as the limits allow.
+    """
 
     def __init__(self, question: Question, conditions: Sequence[Condition]) -> None:
         super().__init__(plainly(question, len(conditions)))
@@ -82,6 +93,8 @@ class MeanOracle(EnsembleOracle):
         self.conditions = tuple(conditions)
         self.rises = [rise_of(table, one, whole) for one in conditions]
         self._searches: list[tuple[Reply, MeanPlain]] = []
+        self.patience: int | None = None
+        self.stalled = False
 
     def _ground(self, deadline: Deadline) -> Grounded:
         found = ground(self.question, deadline)
@@ -114,21 +127,39 @@ class MeanOracle(EnsembleOracle):
         return MeanPlain(self, self._grounded, terms)
 
     def _searched(self, search: Plain) -> Reply:
-        finished = search.search()
+        finished = search.search(self.patience)
+        if search.stalled:
+            self.stalled, search.why = True, f"left after {self.patience} walks through trees"
         reply = search.said(search.doubtful(), None if finished else search.lower(), search.proof())
         assert isinstance(search, MeanPlain)
         self._searches.append((reply, search))
         return reply
 
-    def corners(self, proof: Proof, claim: Fraction | None) -> Corners | None:
-        """What the boxes of a proof that trees close reach at most, nearer than what is claimed (None: anywhere)."""
-        search = next((search for reply, search in self._searches if reply.proof is proof), None)
-        return None if search is None else search.corners(claim)
+    def corners(self, proof: Proof, claim: Fraction | None, deadline: Deadline) -> Corners | None:
+        """What the boxes of a proof that trees close reach at most, nearer than what is claimed (None: anywhere).
 
-    def _first(self, _: Grounded, best: Point | None, bound: Bound, __: Deadline) -> Point | None:
-        if best is None or not self.question.obeys(best) or bound.excludes(self.question.distance_of(best)):
-            return None
-        return best
+        Raises TimeOverError.
+        """
+        search = next((search for reply, search in self._searches if reply.proof is proof), None)
+        return None if search is None else search.corners(claim, deadline)
+
+    def _first(self, grounded: Grounded, best: Point | None, bound: Bound, deadline: Deadline) -> Point | None:
+        points = [best] if best is not None else self._guesses(grounded, deadline)
+        near = (p for p in points if self.question.obeys(p) and not bound.excludes(self.question.distance_of(p)))
+        return next((point for point in near if point is best or self.witnesses.counts(point)), None)
+
+    def _guesses(self, grounded: Grounded, deadline: Deadline) -> Iterator[Point]:
+        """Points that may have the goal."""
+        from mace.solve.ensembles.mean_guess import guesses
+        from mace.solve.ensembles.means import met_at
+
+        question, table, means = self.question, self.question.model, self.means(grounded)
+        assert isinstance(table, Ensemble)
+        most = -1 if question.most_changes is None else question.most_changes
+        scores = table.scores(question.row(question.start))
+        for cells in guesses(grounded, means.owner, self.rises[0], scores, most, deadline):
+            if met_at(grounded.ground, grounded.forest, means, cells):
+                yield grounded.point(cells)
 
 
 def plainly(question: Question, conditions: int) -> Question:
@@ -202,16 +233,23 @@ class MeanPlain(Plain):
                 book.state[node] = kernel.TREES
         return super().doubtful()
 
-    def corners(self, claim: Fraction | None) -> Corners:
-        """What the boxes that trees close reach at most, nearer than what is claimed (None: anywhere)."""
+    def corners(self, claim: Fraction | None, deadline: Deadline) -> Corners:
+        """What the boxes that trees close reach at most, nearer than what is claimed (None: anywhere).
+
+        Raises TimeOverError.
+        """
         kernel, book = self.kernel, self.book
         limit = Bound(claim, inclusive=True).scaled(self.grounded.scale)
         used = slice(0, int(book.count[kernel.NODES]))
         nodes = np.flatnonzero((book.state[used] == kernel.TREES) & (book.key[used] < limit))
         # Of the forest cut down to the limit, where paths are shorter, more leaves would seem to be near.
-        reached = self.compiled.corners(
-            self.grounded.ground, self.forest, self.means, book, nodes, self.box, limit, self.stack
-        )
+        reached = np.zeros((len(nodes), *self.means.places.shape), np.int64)
+        for begin in range(0, len(nodes), SOME):
+            deadline.look()
+            some = slice(begin, begin + SOME)
+            reached[some] = self.compiled.corners(
+                self.grounded.ground, self.forest, self.means, book, nodes[some], self.box, limit, self.stack
+            )
         low, high = (np.full((len(nodes), self.table.outputs), end) for end in (-np.inf, np.inf))
         for c, rise in enumerate(self.rises):
             turned = (reached[:, c] * self.means.unit + rise.start + rise.far) / rise.divide

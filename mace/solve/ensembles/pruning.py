@@ -25,7 +25,7 @@ from mace.solve.ensembles.walk import Box, side_of
 
 SPLIT, TREES, CELL, OTHER = 0, 1, 2, 3
 # Columns of an event, of an open split, and of a pruned leaf.
-NODE, COMPARE, TREE, BEGAN, ENDED, WRITTEN = 0, 1, 2, 3, 4, 5
+NODE, COMPARE, TREE, BEGAN, ENDED, WRITTEN, BEFORE = 0, 1, 2, 3, 4, 5, 6
 AXIS, OLD_LOW, OLD_HIGH, EVENTS, DEAD, SECOND, PLACE = 0, 1, 2, 3, 4, 5, 6
 
 
@@ -242,25 +242,29 @@ def narrow(ground: Ground, box: Box, axis: int, side: Half) -> bool:
 
 
 @compiled
-def unwritten(events: Array, c: int, front: Array) -> Array:
-    """For every tree the place of the first leaf that the front passed and that is not pruned yet; else the front."""
-    base = front.copy()
-    for e in range(len(events) - 1, -1, -1):
-        if events[e, COMPARE] == c and events[e, WRITTEN] < events[e, ENDED]:
+def unwritten(events: Array, last: int, front: Array) -> Array:
+    """For every tree the place of the first leaf that the front passed and that is not pruned yet; else the front.
+
+    last: the last event of the comparison, each of which names the one before; -1 for none.
+    """
+    base, e = front.copy(), last
+    while e >= 0:
+        if events[e, WRITTEN] < events[e, ENDED]:
             base[events[e, TREE]] = events[e, WRITTEN]
+        e = events[e, BEFORE]
     return base
 
 
 @compiled
-def costs(events: Array, c: int, share: Array, size: int) -> Array:
+def costs(events: Array, last: int, share: Array, size: int) -> Array:
     """What it costs to prune a passed leaf, by place: the share of one leaf of the proof, if all leaves below the node
     that prunes it pay alike. Only places of passed leaves that are not pruned yet are filled in.
     """
-    cost_of = np.empty(size, np.float64)
-    for e in range(len(events)):
-        if events[e, COMPARE] == c:
-            for place in range(events[e, WRITTEN], events[e, ENDED]):
-                cost_of[place] = share[events[e, NODE]]
+    cost_of, e = np.empty(size, np.float64), last
+    while e >= 0:
+        for place in range(events[e, WRITTEN], events[e, ENDED]):
+            cost_of[place] = share[events[e, NODE]]
+        e = events[e, BEFORE]
     return cost_of
 
 
@@ -288,14 +292,14 @@ def steps_of(gain: Array, cost_of: Array, base: Array, front: Array) -> Array:
 
 
 @compiled
-def chosen(lists: Lists, events: Array, share: Array, c: int, room: int, front: Array) -> Array:
+def chosen(lists: Lists, events: Array, last: int, share: Array, c: int, room: int, front: Array) -> Array:
     """For every tree the place up to which its passed leaves are pruned, so that what the others may still add stays
     below `room`: greedily, the steps that save most for their cost first.
 
     share: (P,) one part in how many leaves the proof has below each node.
     """
-    gain, base = lists.gain[c], unwritten(events, c, front)
-    cost_of = costs(events, c, share, len(gain))
+    gain, base = lists.gain[c], unwritten(events, last, front)
+    cost_of = costs(events, last, share, len(gain))
     upto, steps = base.copy(), steps_of(gain, cost_of, base, front)
     saved, rate = np.empty(len(steps), np.int64), np.empty(len(steps), np.float64)
     over = -room  # what is to be saved yet, and more than that
@@ -322,13 +326,15 @@ def chosen(lists: Lists, events: Array, share: Array, c: int, room: int, front: 
 
 
 @compiled
-def needed(aim: Aim, lists: Lists, reached: Reached, events: Array, share: Array, front: Array, sums: Array) -> Array:
+def needed(
+    aim: Aim, lists: Lists, reached: Reached, events: Array, last: Array, share: Array, front: Array, sums: Array
+) -> Array:
     """Up to which place the passed leaves of each tree have to go for a leaf `trees` to close: (C, T); 0 for none.
 
     With no comparison that misses in some part of the goal, no rows at all: (0, T).
     """
     trees, compares = front.shape[1], front.shape[0]
-    upto = np.zeros((compares, trees), np.int64)
+    upto, known = np.zeros((compares, trees), np.int64), np.zeros(compares, np.bool_)
     for t in range(trees if compares > 0 else 0):
         if front[0, t] == reached.first[t + 1]:  # A tree without a leaf closes by itself.
             upto[0, t] = front[0, t]
@@ -341,7 +347,10 @@ def needed(aim: Aim, lists: Lists, reached: Reached, events: Array, share: Array
                 found = c
         if found < 0:
             return upto[:0]
-        upto[found] = chosen(lists, events, share, found, aim.need[found] - sums[found], front[found])
+        if not known[found]:
+            known[found] = True
+            room = aim.need[found] - sums[found]
+            upto[found] = chosen(lists, events, last[found], share, found, room, front[found])
     return upto
 
 
@@ -371,8 +380,8 @@ def elaborate(
     first, end, order, gain, alike = reached.first, reached.first[1:], lists.order, lists.gain, lists.alike
     front, sums = np.empty((compares, trees), np.int64), np.zeros(compares, np.int64)
     moved, every = np.empty(trees, np.int64), np.arange(len(reached.leaf))
-    events, open_, out = np.empty((1024, 6), np.int64), np.empty((256, 7), np.int64), np.empty((1024, 3), np.int64)
-    share = shares(steps.kind)
+    events, open_, out = np.empty((1024, 7), np.int64), np.empty((256, 7), np.int64), np.empty((1024, 3), np.int64)
+    share, last = shares(steps.kind), np.full(compares, -1, np.int64)
     count = depth = written = 0
     dead = box.total[0] + box.total[1] >= limit or (end == first[:-1]).any()
     for c in range(compares):
@@ -396,6 +405,7 @@ def elaborate(
                     events = enlarged(events)
                 events[count, NODE], events[count, COMPARE], events[count, TREE] = node, c, t
                 events[count, BEGAN], events[count, ENDED], events[count, WRITTEN] = began, place, began
+                events[count, BEFORE], last[c] = last[c], count
                 count += 1
         if kind == SPLIT:
             axis, at = steps.axis[node], steps.at[node]
@@ -409,7 +419,7 @@ def elaborate(
                 dead = narrow(ground, box, axis, half(ground, axis, at, box.low[axis], box.high[axis], 0))
             continue
         if not dead and kind == TREES:
-            upto = needed(aim, lists, reached, events[:count], share, front, sums)
+            upto = needed(aim, lists, reached, events, last, share, front, sums)
             if len(upto) < compares:
                 return Elaborated(out[:0].copy(), node)
             for e in range(count):
@@ -442,7 +452,7 @@ def elaborate(
             while count > row[EVENTS]:
                 count -= 1
                 c, t = events[count, COMPARE], events[count, TREE]
-                front[c, t] = events[count, BEGAN]
+                front[c, t], last[c] = events[count, BEGAN], events[count, BEFORE]
                 if events[count, ENDED] < end[t]:
                     sums[c] += gain[c, events[count, BEGAN]] - gain[c, events[count, ENDED]]
             dead = row[DEAD] != 0

@@ -33,6 +33,8 @@ from mace.solve.ensembles.mean_cover import cover, sides_of
 from mace.solve.ensembles.mean_search import PATIENCE, MeanOracle, owners
 from mace.solve.ensembles.reached import sums_within
 from mace.solve.networks.model import column_bounds, columns_of
+from mace.solve.networks.spans import span
+from mace.solve.onward import onward
 from mace.solve.protocol import Gap, Limits, Oracle
 from mace.space.axes import GridAxis, Point
 from mace.tables.decide import mean_at
@@ -44,9 +46,12 @@ MOST_PIECES = 1000
 MOST_TOGETHER = 24  # with more, one proof about all of them takes far longer than the pieces did
 TIME = 0.5  # of the time allowed, for the pieces
 _LOOSE = Fraction(1, 5)
-"""How far the bounds of a piece may stay apart: where it is split then, its nearest point is of no interest."""
+"""Of what lies between a piece's bound and the best point, or of its distance, its bounds may stay apart: where it is
+split then, its nearest point is of no interest."""
+MOST_TOUCHING = 8  # half-spaces of a piece beside the last one
+_ENOUGH = 0.5  # of what a point is short of the goal a half-space may leave, else its piece is split
+_NARROW = 0.1  # of a piece: how near to its end a point lies so near that it is not split there
 _TIGHT = 1e-7  # lines that are no farther above a member are not brought nearer
-_INNER = 1e-6  # by how much more than asked a point of a network shall have, so that its pieces need not end in it
 
 
 class Refined(NamedTuple):
@@ -241,9 +246,7 @@ class _Pieces:
         self.question, self.table, self.asks, self.best = question, table, asks, best
         assert table.link is not None
         self.link = table.link
-        self.wanted = conditions
-        inner = _INNER if isinstance(table, Network) else 0.0
-        self.conditions = tuple(one._replace(bound=one.bound + inner) for one in conditions)
+        self.conditions = conditions
         self.limits = replace(asks.limits, deadline=asks.limits.deadline.share(TIME))
         if best is not None:
             self.best = nearer(question, table, asks, best, self.limits.deadline)
@@ -273,15 +276,21 @@ class _Pieces:
         # Invariant: no point with the goal whose scores lie in an open piece is nearer than its bound.
         while self.open:
             bound, _, piece, tight = self.open[0]
-            if self.best is not None and bound >= self.question.distance_of(self.best):
+            if self.best is not None and self._enough(bound, self.question.distance_of(self.best)):
                 return
             if made >= MOST_PIECES or self.limits.deadline.over:
                 self.why = self.limits.deadline.why if self.limits.deadline.over else f"{made} pieces of the goal"
                 return
             heapq.heappop(self.open)
             inside = self._inside(piece)
-            found = None if inside is None else self._nearest(inside, tight=tight)
-            if found is not None and found.why:  # a limit was reached
+            found = None if inside is None else self._nearest(inside, bound, tight=tight)
+            if found is not None and found.why and (found.point is None or self.limits.deadline.over):
+                if not self.limits.deadline.over:  # rounding decides about some point, and nobody can tell how
+                    if tight:
+                        self._close(piece, found.lower)
+                    else:
+                        heapq.heappush(self.open, _Open(max(bound, found.lower), 0, piece, tight=True))
+                    continue
                 heapq.heappush(self.open, _Open(max(bound, found.lower), 0, piece))
                 self.why = found.why
                 return
@@ -289,11 +298,11 @@ class _Pieces:
                 self.closed.append(piece)
                 continue
             split = () if self._taken(found.point) else self._split(piece, found.point)
+            self._go_on(found.point)
             if not split and not tight and found.lower < self.question.distance_of(found.point):
                 heapq.heappush(self.open, _Open(max(bound, found.lower), 0, piece, tight=True))
             elif not split:  # the gap that was asked for may lie between the bound and the point
-                self.closed.append(piece)
-                self.least = found.lower if self.least is None else min(self.least, found.lower)
+                self._close(piece, found.lower)
             # Of equal bounds the latest half comes first in which members say more: a point with the goal is met there.
             for child in sorted(split, key=self._said):
                 made += 1
@@ -303,7 +312,7 @@ class _Pieces:
         """The scores that the model can have nearer than the best point known."""
         whole = self.ball
         if isinstance(self.table, Network):
-            low, high = _reached(self.question, self.table)
+            low, high = _reached(self.question, self.table, self.best)
         elif self.best is None:
             return whole
         else:
@@ -320,8 +329,11 @@ class _Pieces:
         found = piece.within(np.array(self.ball.low), np.array(self.ball.high))
         return found if all(a <= b for a, b in zip(found.low, found.high, strict=True)) else None
 
-    def _nearest(self, piece: Piece, *, tight: bool) -> Bracket | None:
-        """The nearest point of a piece, as its half-space has it, about so or `tight`; None where none has the goal."""
+    def _nearest(self, piece: Piece, bound: Fraction, *, tight: bool) -> Bracket | None:
+        """The nearest point of a piece, as its half-space has it, about so or `tight`; None where none has the goal.
+
+        bound: what is known of it.
+        """
         try:
             decision, wide = covered(self.table, self.conditions, [piece], self.question.goal.text, self.ball)
         except NowhereError:
@@ -329,7 +341,11 @@ class _Pieces:
         asked = replace(self.question, goal=replace(self.question.goal, decision=decision), model=wide)
         oracle, _ = choose(asked, self.asks.oracle)
         radius = None if self.best is None else self.question.distance_of(self.best)
-        gap = self.asks.gap if tight else replace(self.asks.gap, relative=max(_LOOSE, self.asks.gap.relative))
+        gap = self.asks.gap
+        if not tight and radius is None:
+            gap = replace(gap, relative=max(gap.relative, _LOOSE))
+        elif not tight and radius is not None:
+            gap = replace(gap, absolute=max(gap.absolute, _LOOSE * (radius - bound)))
 
         def accept(_: Point) -> bool:
             return True
@@ -344,10 +360,34 @@ class _Pieces:
         finally:
             oracle.close()
 
+    def _enough(self, bound: Fraction, upper: Fraction) -> bool:
+        """Whether a bound is as near to the best point's distance as was asked for."""
+        return bound >= upper or self.asks.gap.met(bound, upper)
+
+    def _close(self, piece: Piece, lower: Fraction) -> None:
+        """Leave a piece as it is, with a bound that lies below the best point's distance."""
+        self.closed.append(piece)
+        self.least = lower if self.least is None else min(self.least, lower)
+
+    def _go_on(self, point: Point) -> None:
+        """Of a network the nearest point of a piece lies on the goal's edge, just short of it: a little farther on the
+        model has the goal."""
+        if not isinstance(self.table, Network) or point == self.best:
+            return
+
+        def has_it(point: Point) -> bool:  # by what was read of the model first: its own numbers cost more
+            return _surely(self.table, self.conditions, self.question.row(point)) and self.asks.confirm(point)
+
+        known = None if self.best is None else self.question.distance_of(self.best)
+        farther = onward(self.question, point, has_it, known, self.limits.deadline)
+        if farther is not None:
+            self.best = farther
+            self.ball = self._ball()
+
     def _taken(self, point: Point) -> bool:
         """Whether the nearest point of a piece has the goal; then it may be the best one."""
         mean = mean_at(self.table, self.question.row(point))
-        possible = all(one.sign * (mean.high if one.sign > 0 else mean.low) >= one.bound for one in self.wanted)
+        possible = all(one.sign * (mean.high if one.sign > 0 else mean.low) >= one.bound for one in self.conditions)
         if not possible or not self.asks.confirm(point):
             return False
         if self.best is None or self.question.distance_of(point) < self.question.distance_of(self.best):
@@ -362,20 +402,40 @@ class _Pieces:
         return float(sum((sign * end).max() for end in ends))
 
     def _split(self, piece: Piece, point: Point) -> tuple[Piece, ...]:
-        """The two halves of a piece at the scores of its nearest point; none where no line would come nearer."""
-        scores = self.table.scores(self.question.row(point))
-        at = tuple(np.clip(scores, piece.low, piece.high).tolist())
-        gaps = [
-            max(over(part, condition, piece, at, k) for condition in self.conditions)
-            if piece.low[k] < at[k] < piece.high[k] else 0.0
-            for k, part in enumerate(self.link.parts)
-        ]  # fmt: skip
-        worst = int(np.argmax(gaps))
-        return piece.split(worst, at[worst], at) if gaps[worst] > _TIGHT else ()
+        """What takes the place of a piece whose nearest point lacks the goal: itself with one more half-space, where
+        that takes most away of what the point has too much, or its two halves at the point's scores; nothing where no
+        line would come nearer."""
+        row = self.question.row(point)
+        at = tuple(np.clip(self.table.scores(row), piece.low, piece.high).tolist())
+        touching, mean = piece._replace(at=at), mean_at(self.table, row)
+        gaps = np.array([
+            [over(part, condition, touching, at, k) for k, part in enumerate(self.link.parts)]
+            for condition in self.conditions
+        ])  # fmt: skip
+        missing = [one.bound - one.sign * (mean.low if one.sign > 0 else mean.high) for one in self.conditions]
+        left = gaps.mean(axis=1) / np.maximum(missing, _TIGHT)  # of what is missing, once that half-space is there
+        if isinstance(self.table, Network) and left.min() < _ENOUGH and at not in (piece.at, *piece.also):
+            return (piece.touched(at, MOST_TOUCHING),)
+        inside = np.array([low < x < high for low, x, high in zip(piece.low, at, piece.high, strict=True)])
+        over_ = np.where(inside, gaps.max(axis=0), 0.0)
+        worst = int(np.argmax(over_))
+        return piece.split(worst, self._place(piece, worst, at[worst]), at) if over_[worst] > _TIGHT else ()
+
+    def _place(self, piece: Piece, score: int, at: float) -> float:
+        """Where a piece is split that has a point at some score: there, or, where that is so near to one of its ends
+        that the other half would hardly be smaller, beyond, so that the point has a narrow piece to itself."""
+        low, high = piece.low[score], piece.high[score]
+        near = min(at - low, high - at)
+        if not isinstance(self.table, Network) or not near < _NARROW * (high - low):
+            return at
+        return at + near if at - low == near else at - near
 
 
-def _reached(question: Question, table: Network) -> tuple[Floats, Floats]:
-    """The least and the largest scores that a network can have on the rows that a question allows."""
+def _reached(question: Question, table: Network, best: Point | None) -> tuple[Floats, Floats]:
+    """The least and the largest scores that a network can have on the rows that a question allows.
+
+    best: only on those that are nearer, where a point is known.
+    """
     low, high = np.empty(table.columns), np.empty(table.columns)
     error = network_error(table, *column_bounds(question, columns_of(question)))
     for k, column in enumerate(question.columns):
@@ -389,6 +449,8 @@ def _reached(question: Question, table: Network) -> tuple[Floats, Floats]:
         low, high = _through(layer.weights, low, high) + layer.bias
         if layer.activation == "relu":
             low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+    if best is not None and (near := span(question, table, question.distance_of(best))) is not None:
+        low, high = np.maximum(low, near.low), np.minimum(high, near.high)
     # The model's own rounding, that of the sums here, and room for pieces that end there.
     far = 4 * np.array([above(one) for one in error]) + 1e-6 * (1.0 + np.abs(low) + np.abs(high))
     return low - far, high + far

@@ -12,6 +12,7 @@ Source: McCormick 1976, Computability of global solutions to factorable nonconve
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,6 +31,7 @@ from mace.tables.table import Compare, Decision, Ensemble, Floats, Label, Link, 
 
 FARTHEST = 1e300
 _FEW, MANY = 513, 16385  # places at which a part is looked at
+_NEAR, _FINER = 32, 64  # so few intervals between them are divided into so many
 _BENT = 0.0963  # no second derivative of 1 / (1 + exp(-s)) is larger
 _UNIT = float(UNIT_ROUNDOFF)
 
@@ -43,23 +45,31 @@ class Condition(NamedTuple):
 
 class Piece(NamedTuple):
     """A box of scores, shape (scores,) each, and the place in it where its half-space shall be tight; an infinite score
-    for a member of which the half-space shall say nothing."""
+    for a member of which the half-space shall say nothing.
+
+    also: other places where there shall be a half-space.
+    """
 
     low: tuple[float, ...]
     high: tuple[float, ...]
     at: tuple[float, ...]
+    also: tuple[tuple[float, ...], ...] = ()
+
+    def touched(self, at: tuple[float, ...], most: int) -> Piece:
+        """With one more half-space, which touches there; of all others the last `most` ones."""
+        return self._replace(at=at, also=(self.at, *self.also)[:most])
 
     def split(self, score: int, place: float, at: tuple[float, ...]) -> tuple[Piece, Piece]:
         """The two parts up to a place, and from it on."""
         below = (*self.high[:score], place, *self.high[score + 1 :])
         above = (*self.low[:score], place, *self.low[score + 1 :])
-        return Piece(self.low, below, at), Piece(above, self.high, at)
+        return Piece(self.low, below, at, self.also), Piece(above, self.high, at, self.also)
 
     def within(self, low: Floats, high: Floats) -> Piece:
         """The part of it that lies between scores, shape (scores,) each; empty where an end lies below the other."""
         least, most = np.maximum(self.low, low), np.minimum(self.high, high)
-        at = np.minimum(np.maximum(self.at, least), most)
-        return Piece(tuple(least.tolist()), tuple(most.tolist()), tuple(at.tolist()))
+        ats = [tuple(np.minimum(np.maximum(at, least), most).tolist()) for at in (self.at, *self.also)]
+        return Piece(tuple(least.tolist()), tuple(most.tolist()), ats[0], tuple(ats[1:]))
 
 
 class Line(NamedTuple):
@@ -242,8 +252,10 @@ def _of_piece(link: Link, conditions: Sequence[Condition], piece: Piece, whole: 
 def half_spaces(link: Link, conditions: Sequence[Condition], piece: Piece) -> list[Half] | None:
     """What of a piece meets the conditions lies in these; None where nothing does."""
     halves, low, high = [], np.array(piece.low), np.array(piece.high)
-    for sign, bound in conditions:
-        lines = [line_above(one, sign, piece, k) for k, one in enumerate(link.parts)]
+    places = dict.fromkeys((piece.at, *piece.also))
+    for (sign, bound), at in itertools.product(conditions, places):
+        touching = piece._replace(at=at)
+        lines = [line_above(one, sign, touching, k) for k, one in enumerate(link.parts)]
         slopes = np.array([line.slope for line in lines])
         above = sum(line.constant for line in lines) - len(lines) * (bound - doubt(link))
         size = float(np.abs(slopes).sum())
@@ -290,13 +302,24 @@ def _line_above(part: Link, sign: float, low: float, high: float, at: float) -> 
     few, values, over = _SEEN.get((part, sign, low, high), lambda: _seen(part, sign, low, high))
     slope = _slope(few, values, min(max(at, low), high)) if math.isfinite(at) else 0.0
     if over is not None:
-        constant = (values - slope * few).max() + over
+        constant = _most_above(part, sign, few, values - slope * few, over, slope)
     else:  # between two places a monotone function is no larger than at one of them
         many = places_of(part, low, high, at, MANY)
         most, lines = most_of(part, sign, many), slope * many
         found = np.maximum(most[1:], most[:-1]) - np.minimum(lines[1:], lines[:-1])
         constant = found.max(initial=float(most[0] - lines[0]))
     return Line(slope, float(constant) + 1e-13 + 16 * _UNIT * abs(slope) * max(abs(low), abs(high)))
+
+
+def _most_above(part: Link, sign: float, x: Floats, above: Floats, over: float, slope: float) -> float:
+    """The most that sign * part may be above slope * score, which is known at rising places, and between two of them is
+    no more than `over` above the chord. Where that may be the most of all, more places are looked at."""
+    top = float(above.max())
+    near = np.flatnonzero(np.maximum(above[1:], above[:-1]) + over >= top)
+    if not len(near) or len(near) > _NEAR:
+        return top + over
+    finer = np.linspace(x[near], x[near + 1], _FINER + 1).ravel()
+    return max(top, float((most_of(part, sign, finer) - slope * finer).max()) + over / _FINER**2)
 
 
 class _Seen(NamedTuple):

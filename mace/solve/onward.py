@@ -17,7 +17,7 @@ from mace.base.deadline import Deadline
 from mace.problem.question import Question
 from mace.space.axes import GridAxis, Point
 
-STEPS = (*(Fraction(1, 2**k) for k in (24, 20, 16, 13, 10, 8, 6, 5, 4, 3, 2, 1, 0)), Fraction(3), Fraction(15))
+STEPS = (*(Fraction(1, 2**k) for k in (32, 28, 24, 20, 16, 13, 10, 8, 6, 5, 4, 3, 2, 1, 0)), Fraction(3), Fraction(15))
 """By how much longer the way may become, for its own length: the shortest first."""
 HALVINGS = 6
 

@@ -278,6 +278,40 @@ def test_a_first_point_is_that_of_a_weighted_sum_of_the_members_scores(base: Any
         assert label in model.predict(np.array([question.row(point) for point in points]))
 
 
+def nearest_along(model: Any, start: Any, ways: Any, sign: float) -> float:
+    """The least l1 length of a way from the start to where the class changes, over some ways of length 1."""
+    least = np.inf
+    for way in ways:
+        low, high = 0.0, 2.0
+        if sign * (model.predict_proba((start + high * way)[None])[0, 1] - 0.5) <= 0:
+            continue
+        for _ in range(60):
+            middle = (low + high) / 2
+            reached = sign * (model.predict_proba((start + middle * way)[None])[0, 1] - 0.5) > 0
+            low, high = (low, middle) if reached else (middle, high)
+        least = min(least, high)
+    return least
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_no_way_to_the_goal_is_shorter_than_the_bound_of_calibrated_linear_models(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.random((200, 3))
+    linear = rows @ rng.normal(size=3)
+    known = (linear + 0.3 * rng.normal(size=200) > np.median(linear)).astype(int)
+    model = CalibratedClassifierCV(LogisticRegression(C=10.0), cv=4).fit(rows, known)
+    space = mace.Space([mace.Feature(name, "real", -9, 9) for name in "abc"])
+    start = rows[0]
+    sign = 1.0 if model.predict(start[None])[0] == 0 else -1.0
+    answer = mace.explain(model, space, dict(zip("abc", start, strict=True)), goal=int(sign > 0), distance="l1")
+    ways = rng.normal(size=(40, 3))
+    ways = np.concatenate([np.eye(3), -np.eye(3), ways / np.abs(ways).sum(axis=1)[:, None]])
+    found = nearest_along(model, start, ways, sign) / 18 / 3
+    assert answer.status == "optimal" and answer.certificate.check().accepted
+    assert answer.lower_bound <= found + 1e-13
+    assert answer.distance <= found + 1e-9
+
+
 def test_a_mean_between_two_numbers_is_the_nearest_of_all_points_and_certified() -> None:
     model = fitted(MEMBERS[1], "isotonic")
     p = model.predict_proba(WHOLE)[:, 1]

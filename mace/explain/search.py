@@ -35,6 +35,7 @@ from mace.problem.question import Question
 from mace.solve.background import Background
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, bring_in, conclude, pull_back
+from mace.solve.ensembles.mean_cover import Refuted
 from mace.solve.lattice import denominator
 from mace.solve.protocol import Gap, Limits, Oracle
 from mace.space.axes import Point
@@ -121,10 +122,14 @@ class Search:
             )
         return replace(distance, rows=tuple(points), left_out=left_out)
 
-    def one(self, question: Question, asking: Asking, limits: Limits, best: Point | None = None) -> Searched:
+    def one(
+        self, question: Question, asking: Asking, limits: Limits, best: Point | None = None,
+        refuted: list[Refuted] | None = None,
+    ) -> Searched:  # fmt: skip
         """One answer of an oracle; the caller settles its point with `asking`.
 
         best: an allowed point with the goal, if one is known.
+        refuted: gets the scores that the proof refutes of a mean of trees, whose goal the caller names then.
         """
         told = Told(self.watch)
         nearest = Nearest(question, told.better)
@@ -174,7 +179,7 @@ class Search:
         if pieces is not None:
             pieces.raises(bracket, gap)
         if members is not None:
-            answered = members.named(bracket, answered, limits.deadline)
+            answered = members.named(bracket, answered, limits.deadline, refuted)
         return Searched(bracket, answered, oracle.name, note, gap=gap)
 
     def _read(

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
@@ -17,6 +19,7 @@ import mace
 from mace.base.deadline import Deadline
 from mace.certify.writer import Certificate
 from mace.errors import CertificateError, MaceError
+from mace.explain.one_goal import DIFFERENT
 from mace.problem.diversity import Diversity, diversity_of
 from mace.problem.exclusions import AvoidBox
 from mace.proofs.check import check_file
@@ -146,6 +149,40 @@ def test_predict_knows_no_better_set(name: str, spec: str) -> None:
             c.exact_distance for c in answer.counterfactuals
         )
     assert answer.certificate.check().accepted
+
+
+@pytest.mark.parametrize(("goal", "spec"), [(1, "points"), ("p(1) >= 0.6", "FV"), ("0.3 <= p(1) <= 0.5", 0.1)])
+def test_the_certificate_of_a_set_tells_a_mean_by_what_all_its_proofs_refute(goal: Any, spec: Any) -> None:
+    X, y = people(np.random.default_rng(1))
+    model = CalibratedClassifierCV(RandomForestClassifier(3, max_depth=3, random_state=0), cv=2).fit(X, y)
+    row = {"a": 1, "b": 1, "c": 2, "d": 3}
+    answer = mace.explain(model, mace.Space.from_frame(X), row, goal=goal, count=3, together=True, diversity=spec)
+    assert answer.status == "optimal" and answer.distance is not None and answer.distance > 0
+    accepted_by_all([answer.certificate])
+
+
+def test_the_certificate_of_a_set_has_the_half_spaces_of_all_its_proofs() -> None:
+    numbers, y = make_classification(300, 6, n_informative=5, n_redundant=0, n_classes=5, n_clusters_per_class=1,
+                                     random_state=2)  # fmt: skip
+    X = pd.DataFrame((4 * numbers).round(), columns=list("abcdef")).astype(int)
+    model, options = LogisticRegression(max_iter=500).fit(X, y), {"goal": "p(1) >= 0.7", "count": 2, "together": True}
+    answer = mace.explain(model, mace.Space.from_frame(X), X.iloc[0], diversity="points", **options)
+    assert answer.status == "optimal" and answer.together is not None and answer.question is not None
+    together, alone = answer.together.question.goal.decision[0], answer.question.goal.decision[0]
+    assert len(together) > len(alone)
+    accepted_by_all([answer.certificate])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_set_whose_proofs_are_about_different_pieces_says_that_it_has_no_certificate() -> None:
+    X, y = people(np.random.default_rng(1))
+    model = CalibratedClassifierCV(LogisticRegression(), cv=3).fit(X, y)
+    options: dict[str, Any] = {"goal": 1, "count": 2, "together": True, "diversity": "points"}
+    answer = mace.explain(model, mace.Space.from_frame(X), {"a": 1, "b": 1, "c": 2, "d": 3}, **options)
+    assert answer.status == "optimal"
+    assert f"no certificate: {DIFFERENT}" in answer.notes
+    with pytest.raises(CertificateError, match=DIFFERENT):
+        _ = answer.certificate
 
 
 ONE_WAY = """

@@ -46,6 +46,13 @@ def test_half_spaces_touch_where_the_nearest_point_lies(linear: Any, distance: s
         assert answer.certificate.check().accepted
 
 
+def test_the_largest_probability_that_may_be_asked_for_has_an_answer() -> None:
+    model = LogisticRegression(C=100).fit(FRAME, CLASSES)
+    answer = mace.explain(model, SPACE, FRAME.iloc[AWAY[0]], goal="p(1) >= 0.999999")
+    assert answer.status in ("optimal", "bounded") and answer.distance is not None
+    assert answer.distance - answer.lower_bound <= 0.01 * answer.distance
+
+
 def test_a_touching_half_space_holds_all_that_have_the_probability() -> None:
     rng = np.random.default_rng(0)
     for _ in range(50):

@@ -25,12 +25,12 @@ from mace.certify.recheck import read
 from mace.errors import NowhereError
 from mace.problem.goal_means import Condition, Piece, conditions_of, covered, is_mean, nowhere, over, stated, whole_of
 from mace.problem.goals import Classes, Probability, Wanted
-from mace.problem.proof import Priced
+from mace.problem.proof import Priced, Proof
 from mace.problem.question import Goal, Question
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, conclude, pull_back
-from mace.solve.ensembles.mean_cover import cover, sides_of
-from mace.solve.ensembles.mean_search import PATIENCE, MeanOracle, owners
+from mace.solve.ensembles.mean_cover import Refuted, cover, sides_of
+from mace.solve.ensembles.mean_search import MeanOracle, owners
 from mace.solve.ensembles.reached import sums_within
 from mace.solve.networks.model import column_bounds, columns_of
 from mace.solve.networks.spans import span
@@ -118,31 +118,58 @@ class Members(NamedTuple):
         deadline = asks.limits.deadline
         return nearer(question, self.table, asks, best, deadline, self.oracle.meets(deadline))
 
-    def named(self, bracket: Bracket, question: Question, deadline: Deadline) -> Question:
+    def named(
+        self, bracket: Bracket, question: Question, deadline: Deadline, refuted: list[Refuted] | None = None
+    ) -> Question:
         """The question with comparisons of scores that the proof refutes; without such, the bracket loses its proof,
-        and says why."""
+        and says why.
+
+        refuted: gets these scores instead, where one certificate holds several proofs: the caller names them then.
+        """
         if bracket.proof is None:
             return question
         claim = None if bracket.status == "infeasible" else bracket.lower
-        parts, why, corners = None, "the search of its proof is not known", None
+        corners, why = None, "the search of its proof is not known"
         try:
             corners = self.oracle.corners(bracket.proof, claim, deadline)
         except TimeOverError as over:
             why = f"{over}, reached before it was written"
-        if corners is not None:
-            whole = _within(whole_of(self.table), *corners.ball)
-            sides = sides_of(self.table, self.oracle.conditions)
-            parts, why = cover(sides, corners.refuted, whole, MOST_COVERING, deadline)
-        if parts is None:
+        if corners is None:
             bracket.proof, bracket.unproved = None, why
             return question
-        try:
-            decision, wide = stated(self.table, parts, question.goal.text)
-        except NowhereError:  # no members' scores that are so near have the goal
-            decision, wide = nowhere(self.table)
-        # What rules alone close has an entry for each part of the goal, which is another one now.
-        bracket.proof = [node.under(decision) if isinstance(node, Priced) else node for node in bracket.proof]
-        return replace(question, goal=replace(question.goal, decision=decision), model=wide)
+        if refuted is not None:
+            refuted.append(corners.refuted)
+            return question
+        ball = _within(whole_of(self.table), *corners.ball)
+        found = without(question, self.table, corners.refuted, ball, deadline)
+        if isinstance(found, str):
+            bracket.proof, bracket.unproved = None, found
+            return question
+        bracket.proof = under(bracket.proof, found)
+        return found
+
+
+def without(question: Question, table: Ensemble, refuted: Refuted, whole: Piece, deadline: Deadline) -> Question | str:
+    """A question with comparisons of scores that leave out what was refuted, or why there are none.
+
+    whole: all scores that matter.
+    """
+    wanted = question.goal.wanted
+    assert isinstance(wanted, (Classes, Probability))
+    sides = sides_of(table, conditions_of(wanted, table.classes))
+    parts, why = cover(sides, refuted, whole, MOST_COVERING, deadline)
+    if parts is None:
+        return why
+    try:
+        decision, wide = stated(table, parts, question.goal.text)
+    except NowhereError:  # no members' scores that are so near have the goal
+        decision, wide = nowhere(table)
+    return replace(question, goal=replace(question.goal, decision=decision), model=wide)
+
+
+def under(proof: Proof, question: Question) -> Proof:
+    """What rules alone close has an entry for each part of the goal, which is another one now."""
+    return [node.under(question.goal.decision) if isinstance(node, Priced) else node for node in proof]
 
 
 def by_members(question: Question, table: Table) -> Members | None:
@@ -151,9 +178,7 @@ def by_members(question: Question, table: Table) -> Members | None:
     if not isinstance(table, Ensemble) or not is_mean(table) or owners(table) is None or not _two(wanted):
         return None
     assert isinstance(wanted, (Classes, Probability))
-    oracle = MeanOracle(replace(question, model=table), conditions_of(wanted, table.classes))
-    oracle.patience = PATIENCE
-    return Members(oracle, table)
+    return Members(MeanOracle(replace(question, model=table), conditions_of(wanted, table.classes)), table)
 
 
 def _two(wanted: Wanted | None) -> bool:

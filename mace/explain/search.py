@@ -35,6 +35,8 @@ from mace.problem.question import Question
 from mace.solve.background import Background
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, bring_in, conclude, pull_back
+from mace.solve.ensembles.mean_cover import Refuted
+from mace.solve.ensembles.mean_search import PATIENCE
 from mace.solve.lattice import denominator
 from mace.solve.protocol import Gap, Limits, Oracle
 from mace.space.axes import Point
@@ -132,10 +134,14 @@ class Search:
             )
         return replace(distance, rows=tuple(points), left_out=left_out)
 
-    def one(self, question: Question, asking: Asking, limits: Limits, best: Point | None = None) -> Searched:
+    def one(
+        self, question: Question, asking: Asking, limits: Limits, best: Point | None = None,
+        refuted: list[Refuted] | None = None,
+    ) -> Searched:  # fmt: skip
         """One answer of an oracle; the caller settles its point with `asking`.
 
         best: an allowed point with the goal, if one is known.
+        refuted: gets the scores that the proof refutes of a mean of trees, whose goal the caller names then.
         """
         told = Told(self.watch)
         nearest = Nearest(question, told.better)
@@ -161,7 +167,7 @@ class Search:
         table = question.model if question.goal.wanted is None else self.judge.table
         if oracle.optimises and is_mean(table) and not isinstance(table, Formula):
             oracle.close()
-            found = self._mean(question, table, oracle.name, asks, best, told, nearest)
+            found = self._mean(question, table, oracle.name, asks, best, told, nearest, refuted)
             return found._replace(note=found.note or note)
         if oracle.optimises:
             question, best = touched(question, table, asks, best)
@@ -176,11 +182,11 @@ class Search:
 
     def _mean(
         self, question: Question, table: Ensemble | Network, name: str, asks: Asks, best: Point | None, told: Told,
-        nearest: Nearest,
+        nearest: Nearest, refuted: list[Refuted] | None,
     ) -> Searched:  # fmt: skip
         """A mean of probabilities: by its members, where they are trees; where that stalls, or they are not, by pieces.
 
-        name: the oracle's.
+        name: the oracle's. refuted: see `one`; scores are refuted by the members' search alone.
         """
         gap, deadline = asks.gap, asks.limits.deadline
         members = by_members(question, table) if name == "ensembles" else None
@@ -192,10 +198,11 @@ class Search:
             return Searched(bracket, answered, name, note, gap=gap)
 
         def named(members: Members, found: Searched) -> Searched:
-            return found._replace(question=members.named(found.bracket, found.question, deadline))
+            return found._replace(question=members.named(found.bracket, found.question, deadline, refuted))
 
         first: Searched | None = None
         if members is not None:
+            members.oracle.patience = PATIENCE if refuted is None else None
             best = best if best is None else members.nearer(question, asks, best)
             first = answer(question, members.oracle, asks, best)
             if not members.oracle.stalled or deadline.over:

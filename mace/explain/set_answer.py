@@ -16,12 +16,14 @@ from mace.errors import MaceError
 from mace.explain.answer import Answer, Counterfactual
 from mace.explain.asking import Asking
 from mace.explain.assemble import doubts, noted
+from mace.explain.one_goal import under_one_goal
 from mace.explain.search import Search, Searched
 from mace.explain.together import Choosing, Nearest, Together
 from mace.problem import missing
 from mace.problem.diversity import Diversity
 from mace.problem.plausibility import said_of_rows
 from mace.problem.question import Question
+from mace.solve.ensembles.mean_cover import Refuted
 from mace.solve.protocol import Limits
 from mace.solve.sidesteps import beside
 from mace.space.axes import Point
@@ -40,16 +42,19 @@ def set_answer(
         raise MaceError(f"at most {MOST_TOGETHER} answers are found together, asked were {count:,}")
     question = replace(question, distance=search.located(question, question.distance))
     asked: list[Searched] = []
+    refuted: list[Refuted] = []
 
     def nearest(one: Question, known: Sequence[Point], least: Fraction) -> Nearest:
         best = beside(one, known, lambda point: asking.confirms(one, point), least)
-        asked.append(search.one(one, asking, limits, best))
+        asked.append(search.one(one, asking, limits, best, refuted))
         return Nearest(asked[-1].bracket, asked[-1].question, asked[-1].gap)
 
     done = Choosing(question, diversity, count, nearest, limits).run()
+    told = under_one_goal(question, search.judge.table, done.facts, refuted, limits.deadline)
     notes = [] if question.start not in done.points else ["the row has the goal already"]
     if done.status == "infeasible":
         notes.append(_clash(done, nearest, limits))
+    done.question, done.facts = told
     points = sorted(done.points, key=lambda point: (question.distance_of(point), point))
     done.points = points
     asking.settle(question, [question.start, *points])
@@ -60,7 +65,9 @@ def set_answer(
         )
     elif any(fact.proof is not None for fact in done.facts) and (reason := certifiable(question)) is not None:
         notes.append(f"no certificate: {reason}")
-    notes += doubts(question, points, done.refused, asking.judge) + missing.notes(question)
+    else:
+        notes += [f"no certificate: {fact.unproved}" for fact in done.facts if fact.unproved]
+    notes = [*dict.fromkeys(notes), *doubts(question, points, done.refused, asking.judge), *missing.notes(question)]
     start = question.values(question.start)
     return Answer(
         status=done.status,

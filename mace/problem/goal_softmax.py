@@ -40,9 +40,9 @@ _GAPS = {1: 1e-6, 2: 0.004, 3: 0.05}
 
 
 def inside(least: float, others: int) -> float:
-    """A larger probability, whose half-spaces hardly reach beyond those who have the smaller one."""
+    """A larger probability, none too large to be asked for, whose half-spaces hardly reach beyond the smaller one."""
     odds = np.log(least / (1 - least)) + _GAPS.get(others, 0.3)
-    return float(1 / (1 + np.exp(-odds)))
+    return min(float(1 / (1 + np.exp(-odds))), 1 - NEAREST)
 
 
 class Covered(NamedTuple):

@@ -251,7 +251,7 @@ def test_where_the_search_by_members_stalls_pieces_have_the_same_answer(
         asked.append(refined(*given))
         return asked[-1]
 
-    monkeypatch.setattr("mace.explain.averaged.PATIENCE", patience)
+    monkeypatch.setattr("mace.explain.search.PATIENCE", patience)
     monkeypatch.setattr("mace.explain.search.refined", noted)
     model = fitted(base, method)
     explainer, p = mace.Explainer(model, SPACE, distance="l1"), model.predict_proba(WHOLE)[:, 1]

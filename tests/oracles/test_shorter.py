@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +19,7 @@ from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.ensembles.shorter import shorter
 from mace.solve.protocol import Found, Limits, Refuted
 from tests.clocks import Ticking
-from tests.oracles.small_ensembles import random_question, started_elsewhere
+from tests.oracles.small_ensembles import points_of, random_question, started_elsewhere
 from tests.oracles.test_regions import ruled
 
 MOST, ROW = 10_000, 12
@@ -56,6 +58,22 @@ def test_what_is_not_true_has_no_proof() -> None:
             continue
         assert shorter(question, None, MOST, NEVER) is None
         assert shorter(question, question.distance_of(reply.point) + 1, MOST, NEVER) is None
+        tried += 1
+    assert tried > 5
+
+
+def test_a_goal_that_no_score_tells_is_never_out_of_reach_of_trees() -> None:
+    """Of a mean whose proof no tree closes no comparison is told."""
+    tried = 0
+    for seed in range(60):
+        asked = ruled(seed)
+        question = replace(asked, goal=replace(asked.goal, decision=((),)))
+        nearest = min(map(question.distance_of, filter(question.obeys, points_of(question))), default=None)
+        if nearest == 0:
+            continue
+        proof = shorter(question, nearest, MOST, NEVER)
+        assert proof is not None and certificate(question, nearest, None, proof).check().accepted
+        assert nearest is None or shorter(question, nearest + 1, MOST, NEVER) is None
         tried += 1
     assert tried > 5
 

@@ -264,8 +264,13 @@ def best_cut(
 
 @lean
 def closed(gain: Array, aim: Aim, tree: Array, count: int, room: Losses) -> tuple[int, int]:
-    """(-1, 0) where every part of the goal is out of reach; else the comparison nearest to that, and what it lacks."""
+    """(-1, 0) where every part of the goal is out of reach; else the comparison nearest to that, and what it lacks.
+
+    (-2, 0) where a part has none: that is never out of reach.
+    """
     for p in range(len(aim.begin) - 1):
+        if aim.begin[p] == aim.begin[p + 1]:
+            return -2, 0
         chosen, spare = -1, np.int64(0)
         for i in range(aim.begin[p], aim.begin[p + 1]):
             c = aim.part_of[i]
@@ -320,11 +325,11 @@ def explore(
             continue
         count = still_reached(ground, reached, box, limit, waiting.alive[own], waiting.leaves[own], room)
         c, spare = closed(gain, aim, tree, count, room)
-        if c < 0:
+        if c == -1:
             written.kind[place] = TREES
             continue
         axis, at = -1, -1
-        if waiting.size[0] + 2 <= len(waiting.leaves):
+        if c >= 0 and waiting.size[0] + 2 <= len(waiting.leaves):
             axis, at = best_cut(ground, reached, gain, tree, count, c, float(spare) + 1.0, box, limit, room)
         if axis < 0:
             left = written.size[1]

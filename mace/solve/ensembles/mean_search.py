@@ -238,8 +238,9 @@ class MeanPlain(Plain):
 
         Raises TimeOverError.
         """
+        # A box that was closed may hold the point that was found, whose distance is what is claimed; it is in the ball.
         kernel, book = self.kernel, self.book
-        limit = Bound(claim, inclusive=True).scaled(self.grounded.scale)
+        limit, far = (Bound(claim, inclusive).scaled(self.grounded.scale) for inclusive in (False, True))
         used = slice(0, int(book.count[kernel.NODES]))
         nodes = np.flatnonzero((book.state[used] == kernel.TREES) & (book.key[used] < limit))
         # Of the forest cut down to the limit, where paths are shorter, more leaves would seem to be near.
@@ -255,7 +256,7 @@ class MeanPlain(Plain):
             turned = (reached[:, c] * self.means.unit + rise.start + rise.far) / rise.divide
             high = np.where(rise.turn > 0, np.minimum(high, turned), high)
             low = np.where(rise.turn < 0, np.maximum(low, -turned), low)
-        return Corners(Refuted(low, high), sums_of(self.table, self.grounded.forest, self._ball(limit)))
+        return Corners(Refuted(low, high), sums_of(self.table, self.grounded.forest, self._ball(far)))
 
     def _ball(self, limit: int) -> Forest:
         """What is nearer than a limit of the trees."""

@@ -29,9 +29,28 @@ def has_data() -> bool:
 
 def pytest_configure() -> None:
     """Test compiled code; what is interpreted in a new installation has tests of its own (test_compiled.py)."""
+    from mace.audit import pool
     from mace.solve.compiled import at_once
 
     at_once()
+    pool.PRELOADED.append("tests.served")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _server_finds_the_tests() -> Iterator[None]:
+    """The process that forks those of audits looks for `tests.served` where this one would, wherever it is started."""
+    from mace.audit import pool
+
+    start = pool._run_forkserver
+
+    def started() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+            start()
+
+    pool._run_forkserver = started
+    yield
+    pool._run_forkserver = start
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,4 +1,4 @@
-"""Which of a test's cases are quick: the rest runs with the slow tests."""
+"""Which of a test's cases are quick, and which are for the night."""
 
 from __future__ import annotations
 
@@ -14,3 +14,8 @@ def slow_unless(quick: Callable[[Any], bool], cases: Iterable[Any]) -> list[Any]
         case if quick(case) else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
         for case in cases
     ]
+
+
+def exhaustive_from(first: int, cases: Iterable[int]) -> list[Any]:
+    """Cases that are numbers of seeds, those from `first` on for `make exhaustive` alone."""
+    return [case if case < first else pytest.param(case, marks=pytest.mark.exhaustive) for case in cases]

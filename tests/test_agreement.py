@@ -9,6 +9,7 @@ from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum
 from mace.solve.protocol import Gap, Limits
 from mace.solve.smt.oracle import SmtOracle
+from tests.marks import exhaustive_from
 from tests.reference import nearest, random_question
 
 
@@ -68,12 +69,10 @@ def test_the_solvers_agree_with_enumeration(solver):
         check_solver(seed, solver)
 
 
-# A process for each question and solver: the second half of the questions is for the night.
+# A process for each question and solver: three quarters of the questions are for the night.
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ["z3", "cvc5"])
-@pytest.mark.parametrize(
-    "block", [*range(12), *(pytest.param(block, marks=pytest.mark.exhaustive) for block in range(12, 24))]
-)
+@pytest.mark.parametrize("block", exhaustive_from(6, range(24)))
 def test_the_solvers_agree_with_enumeration_on_more_questions(block, solver):
     for seed in range(2000 + 10 * block, 2010 + 10 * block):
         check_solver(seed, solver)

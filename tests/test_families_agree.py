@@ -395,9 +395,12 @@ def checked(family: Family, numbers: range, oracles: tuple[str, ...] = ("auto", 
     return agree(family, numbers, oracles)
 
 
+# A search by a solver takes ten times as long as one by a prover: of each family it answers one problem here, fifty in
+# `make exhaustive`, and those that `make fuzz` makes.
 @pytest.mark.parametrize("family", EVERY, ids=lambda family: family.name)
 def test_provers_solver_and_library_agree_on_a_few_problems(family: Family) -> None:
-    assert checked(family, range(2)).total() > 0
+    assert checked(family, range(2), ("auto",)).total() == 2
+    assert checked(family, range(1), ("z3",)).total() == 1
 
 
 @pytest.mark.exhaustive

@@ -81,7 +81,9 @@ def test_the_bound_and_the_witness_agree_with_all_points_of_a_small_space(prepar
     pipeline = fitted(preparation, model)
     explainer = Explainer(pipeline, space)
     frame, _ = people()
-    for start in random_rows(space, 4, missing=0.3):
+    # Bins before a network are left to the solvers, who take seconds a row.
+    rows = 1 if (preparation, model) == ("bins as columns", "mlp") else 4
+    for start in random_rows(space, rows, missing=0.3):
         row = {**start, "income": None if start["income"] is None else 6000 * int(start["income"] // 6000)}
         expected = true_distance(explainer, row)
         answer = explainer.explain(row, gap=PROVED)

@@ -283,6 +283,7 @@ def _end_with_parent() -> None:
 # --- starting processes ----------------------------------------------------------------------------------------------
 
 # A clean process that has imported what workers need is forked for each; Windows starts every one anew.
+PRELOADED = ["mace.audit.pool", "pandas", "sklearn.ensemble"]
 _METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 _Process: Any = type(cast(Any, multiprocessing.get_context(_METHOD)).Process())
 _starting = threading.Lock()
@@ -356,7 +357,7 @@ class _Context:
 def _context(payload: bytes) -> Any:
     context: Any = multiprocessing.get_context(_METHOD)
     if _METHOD == "forkserver":
-        context.set_forkserver_preload(["mace.audit.pool", "pandas", "sklearn.ensemble"])
+        context.set_forkserver_preload(PRELOADED)
         _run_forkserver()
     # A model whose class is defined in the script needs the script; then it needs its guard too, as Python says.
     return context if b"__main__" in payload else _Context(context)

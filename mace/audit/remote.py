@@ -36,6 +36,7 @@ from mace.errors import MaceError
 if TYPE_CHECKING:
     from pebble import ProcessPool
 
+PATIENCE = "10s"  # until a scheduler has to have answered
 RETRIES = 3  # how often a task is given to another worker after one that died with it
 
 
@@ -47,7 +48,7 @@ class DaskRunner:
         self._name = f"mace-audit-{uuid.uuid4().hex}"
         try:
             _check_address(scheduler)
-            self._client: Any = Client(scheduler, timeout="10s", set_as_default=False)
+            self._client: Any = Client(scheduler, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
             raise MaceError(
                 f"no Dask scheduler answers at {short(scheduler)} ({error})",

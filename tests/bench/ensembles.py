@@ -14,6 +14,7 @@ when the search ended, stops the run.
 from __future__ import annotations
 
 import argparse
+import itertools
 import resource
 import statistics
 import time
@@ -129,8 +130,9 @@ def problem(name: str, rows: int) -> Problem:
     matrix = space.encode(frame).to_numpy()
     train = len(frame) * 3 // 4
     model = models()[name].fit(matrix[:train], target[:train])
-    rejected = [i for i in range(train, len(frame)) if model.predict(matrix[i : i + 1])[0] == 0][:rows]
-    return Problem(model, table_of(model, matrix.shape[1]), space, [frame.iloc[i] for i in rejected])
+    rejected = (i for i in range(train, len(frame)) if model.predict(matrix[i : i + 1])[0] == 0)
+    chosen = [frame.iloc[i] for i in itertools.islice(rejected, rows)]
+    return Problem(model, table_of(model, matrix.shape[1]), space, chosen)
 
 
 def question_of(problem: Problem, row: Any, spec: str | dict[str, str]) -> Question:

@@ -46,7 +46,7 @@ from tests.compilers.pipelines import (
     random_rows,
     space_of,
 )
-from tests.marks import slow_unless
+from tests.marks import exhaustive_from, slow_unless
 
 CLIPS = "min-max with clip, ordinal"  # clips numbers of this space, which networks do not take
 CASES = [(p, m) for p in PREPARATIONS for m in MODELS if p != CLIPS or m in ("tree", "forest")]
@@ -77,14 +77,15 @@ def table_decides(compiled: CompiledPipeline, rows: list[dict[str, Any]]) -> tup
     return np.array(table.classes)[(values[:, 0] > 0).astype(int)], np.abs(values[:, 0]) > margin
 
 
+@pytest.mark.parametrize("count", exhaustive_from(10_000, (3000, 10_000)))
 @pytest.mark.parametrize(
     ("preparation", "model"),
     slow_unless(lambda case: case in CASES[:40:2] and case[1] == "tree", CASES),
     ids=[f"{p}; {m}" for p, m in CASES],
 )
-def test_the_table_of_a_pipeline_decides_as_the_pipeline(preparation: str, model: str) -> None:
+def test_the_table_of_a_pipeline_decides_as_the_pipeline(preparation: str, model: str, count: int) -> None:
     compiled = compile_pipeline(fitted(preparation, model), space_of())
-    for rows in (random_rows(compiled.space, 10_000), adversarial_rows(compiled, 1000)):
+    for rows in (random_rows(compiled.space, count), adversarial_rows(compiled, 1000)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is unknown is ignored, as asked for
             said = compiled.predict(compiled.frame(rows))

@@ -104,10 +104,10 @@ def test_programs_decide_as_predict_on_real_rows(make: Callable[[int], Any], nam
     assert_encloses(table, names, chosen, list(model.predict(chosen)))
 
 
-# Up to some milliseconds a row in exact arithmetic: of more than 10,000 different rows one in 40 keeps the suite short.
+# Up to some milliseconds a row in exact arithmetic: of more than 10,000 different rows one in 80 keeps the suite short.
 @pytest.mark.slow
 @pytest.mark.data
-@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.exhaustive), 40])
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.exhaustive), 80])
 @pytest.mark.parametrize("name", ["adult", "credit", "compas", "german"])
 @pytest.mark.parametrize(
     "make", [cases.tree, cases.small_forest, cases.logistic, cases.relu_network], ids=lambda make: make.__name__

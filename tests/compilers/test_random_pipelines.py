@@ -13,11 +13,11 @@ from mace.compilers.pipeline.walk import quiet
 from mace.tables.decide import decides
 from mace.tables.table import Formula, decision_for
 from tests.compilers.random_pipelines import MODELS, World, world
+from tests.marks import exhaustive_from
 
 pytestmark = pytest.mark.slow  # many models fitted, or many answers compared
 
 LIBRARIES = {"xgboost": "xgboost", "lightgbm": "lightgbm"}
-WORLDS = 3
 
 
 def may_say(compiled: CompiledPipeline, row: dict[str, Any], label: Any) -> bool:
@@ -38,13 +38,15 @@ def disagreements(one: World) -> list[dict[str, Any]]:
     return [row for row, label in asked if not may_say(compiled, row, label)]
 
 
+# `make fuzz` makes other pipelines of the same models.
+@pytest.mark.parametrize("worlds", exhaustive_from(3, (2, 10)))
 @pytest.mark.parametrize("name", MODELS)
-def test_a_random_pipeline_is_followed_to_the_last_bit(name: str) -> None:
+def test_a_random_pipeline_is_followed_to_the_last_bit(name: str, worlds: int) -> None:
     for library in LIBRARIES:
         if library in name:
             pytest.importorskip(library, reason="an extra that is not installed")
-    drawn = (world(np.random.default_rng(seed), name) for seed in range(20))
-    found = list(itertools.islice((one for one in drawn if one is not None), WORLDS))
-    assert len(found) == WORLDS
+    drawn = (world(np.random.default_rng(seed), name) for seed in range(5 * worlds + 10))
+    found = list(itertools.islice((one for one in drawn if one is not None), worlds))
+    assert len(found) == worlds
     for one in found:
         assert not disagreements(one), one.told

@@ -167,9 +167,13 @@ def loaded(codes: dict[str, CodeType]) -> None:
 
 
 class Runner:
-    """The vectors, what is said of them, and which of them noticed what."""
+    """The vectors, what is said of them, and which of them noticed what.
 
-    def __init__(self, kept: Path, pool: Callable[[], dict[str, Any]] = vectors) -> None:
+    verdicts: a mutant of which only a reason is noticed is shown the other vectors too, for one that notices a verdict.
+    """
+
+    def __init__(self, kept: Path, pool: Callable[[], dict[str, Any]] = vectors, *, verdicts: bool = True) -> None:
+        self.verdicts = verdicts
         self.expected = {name: said(data) for name, data in pool().items()}
         self.vectors = pool()
         self.used = Counter[str]()
@@ -224,6 +228,8 @@ class Runner:
                 return f"verdict {name}"
             if reason != self.expected[name][1]:
                 other = other or name
+                if not self.verdicts:
+                    break
         return f"reason {other}" if other else "survived"
 
     def file(self, name: str, picked: Callable[[list[Change]], list[Change]]) -> tuple[Counter[str], list[Change]]:

@@ -31,6 +31,7 @@ from mace.space.axes import GridAxis
 from mace.space.feature import Feature
 from mace.space.space import Space
 from tests.checkers import accepted_by_all
+from tests.marks import exhaustive_from
 from tests.oracles.small_ensembles import random_question as trees_question
 from tests.oracles.test_ensembles import as_enumerated
 from tests.oracles.test_networks import CLOSE, agree, drawn
@@ -194,7 +195,7 @@ def before_trees(seed: int) -> Question:
 
 
 @pytest.mark.parametrize("patience", [0, prover.PATIENCE])
-@pytest.mark.parametrize("first", range(0, 200, 50))
+@pytest.mark.parametrize("first", exhaustive_from(100, range(0, 200, 50)))
 def test_before_trees_the_answer_is_that_of_enumeration(
     first: int, patience: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

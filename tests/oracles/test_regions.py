@@ -24,6 +24,7 @@ from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Found, Limits, Refuted, Unknown
 from mace.space.axes import full, holds
 from tests.clocks import Ticking
+from tests.marks import exhaustive_from
 from tests.oracles.small_ensembles import bounds, points_of, random_question, started_elsewhere
 from tests.oracles.test_ensembles import accepted, as_enumerated
 from tests.reference import random_rule
@@ -57,7 +58,7 @@ def divided(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
-@pytest.mark.parametrize("first", range(0, 300, 50))
+@pytest.mark.parametrize("first", exhaustive_from(150, range(0, 300, 50)))
 def test_the_answer_by_regions_is_that_of_enumeration(first: int, divided: list[int]) -> None:
     for seed in range(first, first + 50):
         as_enumerated(ruled(seed))
@@ -135,7 +136,7 @@ def test_a_region_without_a_point_in_the_ball_that_is_searched_says_nothing_of_w
     assert stopped and divided
 
 
-@pytest.mark.parametrize("first", range(0, 200, 50))
+@pytest.mark.parametrize("first", exhaustive_from(100, range(0, 200, 50)))
 def test_points_that_dives_come_to_are_allowed(first: int) -> None:
     found = 0
     for seed in range(first, first + 50):

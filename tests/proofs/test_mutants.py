@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -23,10 +22,15 @@ def test_each_survivor_has_a_reason_and_stands_in_the_document() -> None:
     assert with_table(text) == text, "python -m tests.mutation.kernel --table writes it anew"
 
 
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    """What is said of the vectors is found out once for all files; whatever is noticed is enough."""
+    return Runner(tmp_path_factory.mktemp("mutants") / "kept.json", verdicts=False)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FILES if name in recorded()])
-def test_a_sample_of_other_changes_is_noticed(name: str, tmp_path: Path) -> None:
+def test_a_sample_of_other_changes_is_noticed(name: str, runner: Runner) -> None:
     known = set(recorded()[name])
-    runner = Runner(tmp_path / "kept.json")
     _, survivors = runner.file(name, lambda found: [change for change in found if change.key not in known][7::47])
     assert not survivors, [change.key for change in survivors]

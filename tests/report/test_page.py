@@ -18,7 +18,7 @@ from mace.audit.record import Record
 from mace.audit.result import Audit
 from mace.certify.begins import begins_at
 from mace.errors import FileError, MaceError, RowError
-from mace.report import to_html
+from mace.report import parts, to_html
 from tests.audit import faults
 from tests.report import made
 from tests.report.made import HOSTILE, Parsed
@@ -41,6 +41,12 @@ PAGES = {
 def page(request: pytest.FixtureRequest) -> str:
     audit, person = PAGES[request.param]
     return to_html(audit, person)
+
+
+@pytest.fixture
+def words_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the plots, which take nearly all of the time: for what stands beside them."""
+    monkeypatch.setattr(parts, "to_svg", lambda display, name: "")
 
 
 def test_tags_are_closed_in_turn_and_ids_are_unique(page: str):
@@ -125,6 +131,7 @@ def test_the_users_own_settings_do_not_change_it():
         assert to_html(made.audit()) == before
 
 
+@pytest.mark.usefixtures("words_only")
 def test_what_was_not_decided_is_shown_with_its_reason():
     words = Parsed(to_html(made.audit())).words()
     assert "4 rows stayed open: 1 with a lower and an upper bound, 3 without a verdict" in words
@@ -137,6 +144,7 @@ def test_what_was_not_decided_is_shown_with_its_reason():
     assert "the proofs rest on the provers alone" in alone
 
 
+@pytest.mark.usefixtures("words_only")
 def test_no_bound_claims_more_than_was_proved():
     third = made.found(0, Fraction(2, 3), Fraction(1, 3) + Fraction(1, 10**7))
     words = Parsed(to_html(made.audit(records=[third], extra={}, groups={}), 0)).words("td", "dd")
@@ -145,6 +153,7 @@ def test_no_bound_claims_more_than_was_proved():
     assert "0.333334" not in words
 
 
+@pytest.mark.usefixtures("words_only")
 def test_shares_are_not_rounded_to_all_or_nothing():
     records = [made.blocked(0), *(made.found(n, Fraction(1, 4)) for n in range(1, 3000))]
     words = Parsed(to_html(made.audit(records=records, extra={}, groups={}))).words("td")
@@ -152,6 +161,7 @@ def test_shares_are_not_rounded_to_all_or_nothing():
     assert ">99.9%" in words
 
 
+@pytest.mark.usefixtures("words_only")
 def test_an_audit_of_only_some_answers_says_what_is_not_recorded():
     words = Parsed(to_html(made.audit(about={}, extra={}))).words()
     assert "not recorded in this audit file" in words
@@ -159,7 +169,7 @@ def test_an_audit_of_only_some_answers_says_what_is_not_recorded():
     assert "Date: 2026-01-31" in Parsed(to_html(made.audit(), date="2026-01-31")).words()
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("words_only")
 @pytest.mark.parametrize(
     ("ends", "shown"),
     [
@@ -177,6 +187,7 @@ def test_the_date_is_when_the_questions_were_asked_and_answered(ends, shown):
     assert "Date: January" in Parsed(to_html(audit, date="January")).words()
 
 
+@pytest.mark.usefixtures("words_only")
 def test_a_person_without_a_way_out_has_the_values_and_is_told_nothing_of_changes():
     parsed = Parsed(to_html(made.audit(), 3, space=None))
     assert "Age 60 Income 900 Sex male" in parsed.words("td", "th")
@@ -184,6 +195,7 @@ def test_a_person_without_a_way_out_has_the_values_and_is_told_nothing_of_change
     assert "What would have to be different" not in parsed.words()
 
 
+@pytest.mark.usefixtures("words_only")
 def test_the_summary_names_the_groups_at_both_ends():
     records = [made.blocked(0), made.found(1, Fraction(1, 4)), made.found(2, Fraction(1, 2))]
     audit = made.audit(records=records, extra={}, groups={"Sex": ["male", "female", "male"]})
@@ -195,6 +207,7 @@ def test_the_summary_names_the_groups_at_both_ends():
     )
 
 
+@pytest.mark.usefixtures("words_only")
 def test_distances_are_told_as_amounts_of_what_changes_most():
     records = [made.found(1, Fraction(1, 4)), made.found(2, Fraction(1, 2))]
     about = made.ABOUT | {"features": {"Income": {"unit": "EUR", "range": 1000}}}
@@ -206,12 +219,14 @@ def test_distances_are_told_as_amounts_of_what_changes_most():
     assert "of Income alone" not in Parsed(to_html(weighted)).words()
 
 
+@pytest.mark.usefixtures("words_only")
 def test_five_sentences_each_lead_to_their_evidence():
     page = to_html(made.audit())
     links = [attributes["href"] for tag, attributes in Parsed(page).elements if tag == "a" and "href" in attributes]
     assert page.count('">Evidence</a>') == 5 and {"#proved", "#no-recourse", "#distances"} <= set(links)
 
 
+@pytest.mark.usefixtures("words_only")
 def test_what_a_fixed_feature_cannot_do_is_said_to_be_by_construction():
     audit = made.audit(protected=("Sex",))
     words = Parsed(to_html(audit)).words()
@@ -219,6 +234,7 @@ def test_what_a_fixed_feature_cannot_do_is_said_to_be_by_construction():
     assert "by construction none rests on Sex" in " ".join(str(audit).split())
 
 
+@pytest.mark.usefixtures("words_only")
 def test_an_unfinished_audit_says_so_in_its_title():
     audit = made.audit(about=made.ABOUT | {"finished": False, "planned": 500})
     page = to_html(audit)
@@ -232,6 +248,7 @@ def test_an_unfinished_audit_says_so_in_its_title():
     assert "whether a decision rests on Sex alone was not asked yet" in words.lower().replace("sex", "Sex")
 
 
+@pytest.mark.usefixtures("words_only")
 def test_a_model_validation_begins_with_the_model_and_what_was_asked():
     page = to_html(made.audit(), template="model-validation")
     assert "Model validation, recourse: RandomForestClassifier" in page
@@ -243,6 +260,7 @@ def test_a_model_validation_begins_with_the_model_and_what_was_asked():
         to_html(made.audit(), template="leter")
 
 
+@pytest.mark.usefixtures("words_only")
 def test_a_letter_says_in_plain_words_what_would_have_been_enough():
     about = made.ABOUT | {"decisions": {"0": "refused", "1": "approved"}}
     words = Parsed(to_html(made.audit(about=about), 0, template="letter")).words()
@@ -259,9 +277,13 @@ def test_a_letter_says_in_plain_words_what_would_have_been_enough():
     assert "wanted: any other decision" in str(any_other)
     with pytest.raises(MaceError, match="a letter is about a person"):
         to_html(made.audit(), template="letter")
+
+
+def test_a_letter_shows_a_value_as_it_is():
     assert HOSTILE not in to_html(made.audit(HOSTILE), 1, template="letter")
 
 
+@pytest.mark.usefixtures("words_only")
 def test_a_letter_promises_a_check_with_python_alone_only_where_there_is_one():
     done = made.audit()
     for proof, alone in (("accepted", True), ("solvers", False)):
@@ -282,6 +304,7 @@ def test_a_letter_is_not_about_what_the_checker_cannot_use(tmp_path: Path):
         to_html(one, 0, certificates=tmp_path, template="letter")
 
 
+@pytest.mark.usefixtures("words_only")
 def test_a_letter_tells_of_each_verdict_no_more_than_is_known():
     def letter(record: Record) -> str:
         return to_html(made.audit(records=[record], extra={}, groups={}), 0, template="letter")
@@ -327,6 +350,7 @@ def test_a_pdf_is_what_a_browser_prints_of_the_page(tmp_path, monkeypatch):
     assert not (tmp_path / "other.pdf").exists()
 
 
+@pytest.mark.usefixtures("words_only")
 def test_a_person_has_before_and_after_and_other_ways():
     parsed = Parsed(to_html(made.audit(), 0, space=None))
     words = parsed.words("td", "th")

@@ -80,6 +80,7 @@ class SolverProcess:
         self.texts: list[Text] = []
         self._names: set[str] = set()
         self._told = 0
+        self._working = False  # on a question whose reply has not come
         self._child: subprocess.Popen[bytes] | None = None
         self._unread = b""
         self._unsent: deque[memoryview] = deque()
@@ -91,8 +92,12 @@ class SolverProcess:
         self.texts.append(text)
 
     def reset(self) -> None:
-        """Forget everything that was asserted."""
-        self.stop()
+        """Forget everything that was asserted; a child that waits for a question begins anew, any other is ended."""
+        if self._child is None or self._working:
+            self.stop()
+        elif self._told:
+            self._send({"do": "forget"})
+        self._told = 0
         self.texts.clear()
         self._names.clear()
 
@@ -103,6 +108,7 @@ class SolverProcess:
             self._send({"do": "add", "declare": text.declare, "text": "\n".join(text.lines)})
         self._told = len(self.texts)
         self._send({"do": "check", "assume": list(assume), "wanted": list(wanted)})
+        self._working = True
 
     def ask_script(self, text: str, *, proof: bool = False) -> None:
         """Send a whole script, which has nothing to do with what was added; raises UnsafeTextError.
@@ -112,6 +118,7 @@ class SolverProcess:
         check_script(text)
         self._ready()
         self._send({"do": "script", "text": text, "proof": proof})
+        self._working = True
 
     def answer(self, deadline: Deadline = NEVER) -> Answer | None:
         """The reply to the last question, or None when it did not come before the deadline."""
@@ -120,7 +127,7 @@ class SolverProcess:
     def stop(self) -> None:
         """Kill the child, at once; what it was told is kept for the next one."""
         child, self._child = self._child, None
-        self._told, self._unread = 0, b""
+        self._told, self._unread, self._working = 0, b"", False
         self._unsent.clear()
         if child is None:
             return
@@ -178,6 +185,7 @@ class SolverProcess:
         self._unread += chunk
         if b"\n" in self._unread:
             line, self._unread = self._unread.split(b"\n", 1)
+            self._working = False
             return self._understood(json.loads(line))
         return None if chunk else self._death()
 

@@ -1,7 +1,8 @@
 """The child process: one solver, told what to do by lines of JSON, and killed when its time is over.
 
 In:  a line per command on standard input: `add` (declarations and SMT-LIB 2 assertions), `check` (under assumptions),
-     or `script` (a whole SMT-LIB 2 script, by a solver of its own, with cvc5's proof if asked).
+     `forget` (begin with a new solver), or `script` (a whole SMT-LIB 2 script, by a solver of its own, with cvc5's
+     proof if asked).
 Out: a line per `check` or `script` on standard output: sat with values, unsat (with the proof), or unknown with the
      solver's own reason.
 Promise: nothing but a solver is imported, so that a start costs a tenth of a second; the process ends when its parent
@@ -47,16 +48,20 @@ class Z3:
         if memory is not None:
             z3.set_param("memory_max_size", max(1, memory >> 20))
         self.z3 = z3
-        self.solver = z3.Solver()
+        # Nothing that an earlier one was told, before `forget`, may decide which witness is found.
+        self.context = z3.Context()
+        self.solver = z3.Solver(ctx=self.context)
         self.solver.set("random_seed", SEED)
         self.constants: dict[str, Any] = {}
 
     def add(self, declare: Declared, text: str) -> None:
         """Assert a text; every symbol it uses is declared with it, and two of one name and sort are the same."""
         sorts = {"Bool": self.z3.Bool, "Int": self.z3.Int, "Real": self.z3.Real}
-        self.constants |= {name: sorts[sort](name) for name, sort in declare if name not in self.constants}
+        self.constants |= {
+            name: sorts[sort](name, self.context) for name, sort in declare if name not in self.constants
+        }
         lines = [f"(declare-const {name} {sort})" for name, sort in declare]
-        self.solver.add(self.z3.parse_smt2_string("\n".join([*lines, text])))
+        self.solver.add(self.z3.parse_smt2_string("\n".join([*lines, text]), ctx=self.context))
 
     def check(self, assume: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:
         """Solve; exact values as text, of the symbols that some assertion mentions."""
@@ -75,7 +80,7 @@ class Z3:
     def script(self, text: str, *, proof: bool) -> dict[str, Any]:
         """The verdict on a whole script; z3's proofs are not asked for, since nobody reads them."""
         del proof
-        solver = self.z3.Solver()
+        solver = self.z3.Solver(ctx=self.context)
         solver.from_string(text)
         verdict = str(solver.check())
         return {"verdict": verdict, "why": str(solver.reason_unknown()) if verdict == "unknown" else ""}
@@ -184,6 +189,10 @@ def main(name: str, memory: int | None) -> int:
             limit_memory(memory)
         for line in sys.stdin:
             command = json.loads(line)
+            if command["do"] == "forget":
+                del solver  # its memory first
+                solver = SOLVERS[name](memory)
+                continue
             if command["do"] == "add":
                 solver.add([tuple(pair) for pair in command["declare"]], command["text"])
                 continue

@@ -319,8 +319,11 @@ class _Pieces:
                 heapq.heappush(self.open, _Open(max(bound, found.lower), 0, piece))
                 self.why = found.why
                 return
-            if found is None or found.point is None:
+            if found is None or found.point is None and found.status != "unknown":
                 self.closed.append(piece)
+                continue
+            if found.point is None:
+                self._close(piece, found.lower)
                 continue
             split = () if self._taken(found.point) else self._split(piece, found.point)
             self._go_on(found.point)

@@ -276,6 +276,7 @@ def test_a_class_that_the_calibration_never_gives_is_infeasible_and_proved(base:
         LogisticRegression(),
         MLPClassifier((4,), max_iter=400, random_state=0),
         RandomForestClassifier(4, max_depth=4, random_state=0),
+        pytest.param(TREES[1], marks=pytest.mark.exhaustive),
         TREES[3],
     ],
     ids=name_of,

@@ -97,7 +97,7 @@ def test_a_threshold_on_a_smooth_model_is_the_library_s(name: str, how: str) -> 
     inner = SMOOTH.get(name, RidgeClassifier())
     model = fitted(FixedThresholdClassifier(inner, **(OPTIONS | SCORES)[how]))
     assert len(set(model.predict(X))) == 2
-    assert agrees(model, X[:40]) == 0
+    assert agrees(model, X[:100]) == 0
     agrees(model, on_boundary(model, X, 40))  # Pairs of neighbouring floats on both sides of the threshold.
 
 

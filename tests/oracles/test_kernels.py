@@ -63,13 +63,13 @@ def test_leaves_are_chosen_to_go_so_that_what_the_others_add_stays_below_the_roo
         ends = np.unique(np.append(rng.integers(begin, place + 1, 3), place))
         written = int(rng.integers(begin, place + 1))  # all before it went earlier
         for began, ended in itertools.pairwise([begin, *ends[ends > begin]]):
-            events.append([len(ends), 0, t, began, ended, min(max(began, written), ended)])
-    noted = np.array(events, np.int64).reshape(-1, 6)
-    base = pruning.unwritten(noted, 0, front)
+            events.append([len(ends), 0, t, began, ended, min(max(began, written), ended), len(events) - 1])
+    noted, last = np.array(events, np.int64).reshape(-1, 7), len(events) - 1
+    base = pruning.unwritten(noted, last, front)
     stays = int((gain[base] - gain[front]).sum())
     lists = pruning.Lists(np.arange(len(gain))[None], gain[None].astype(np.int64), np.zeros((1, trees), np.int64))
     for room in {1, stays // 3 + 1, stays, stays + 1}:
-        upto = pruning.chosen(lists, noted, 1.0 / (1 + rng.integers(0, 9, 10)), 0, room, front)
+        upto = pruning.chosen(lists, noted, last, 1.0 / (1 + rng.integers(0, 9, 10)), 0, room, front)
         assert (base <= upto).all() and (upto <= front).all()
         assert (gain[upto] - gain[front]).sum() < max(room, 1)
         assert room <= stays or (upto == base).all()

@@ -58,7 +58,7 @@ class Refined(NamedTuple):
     """The question with its pieces, the best point known, and the distance below which every piece was refuted.
 
     pieces: how many there are.
-    why:    which limit ended the search for them; "" for none.
+    why:    which limit ended the search for them, or why nothing better is known of some; "" for none.
     """
 
     question: Question
@@ -310,9 +310,10 @@ class _Pieces:
             inside = self._inside(piece)
             found = None if inside is None else self._nearest(inside, bound, tight=tight)
             if found is not None and found.why and (found.point is None or self.limits.deadline.over):
-                if not self.limits.deadline.over:  # rounding decides about some point, and nobody can tell how
+                if not self.limits.deadline.over:  # rounding decides about some point, or a proof was refused
                     if tight:
                         self._close(piece, found.lower)
+                        self.why = found.why
                     else:
                         heapq.heappush(self.open, _Open(max(bound, found.lower), 0, piece, tight=True))
                     continue
@@ -324,6 +325,7 @@ class _Pieces:
                 continue
             if found.point is None:
                 self._close(piece, found.lower)
+                self.why = found.why
                 continue
             split = () if self._taken(found.point) else self._split(piece, found.point)
             self._go_on(found.point)

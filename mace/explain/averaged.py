@@ -272,7 +272,7 @@ class _Pieces:
         assert table.link is not None
         self.link = table.link
         self.conditions = conditions
-        self.limits = replace(asks.limits, deadline=asks.limits.deadline.share(TIME))
+        self.limits = asks.share(TIME).limits
         if best is not None:
             self.best = nearer(question, table, asks, best, self.limits.deadline)
         self.ball = whole_of(table)

@@ -47,8 +47,8 @@ def touched(question: Question, table: Table, asks: Asks, best: Point | None) ->
         return Touched(question, best)
     least, place = wanted.between.low, table.classes.index(wanted.label)
     assert least is not None
-    deadline = asks.limits.deadline.share(TIME)
-    asks = asks._replace(limits=replace(asks.limits, deadline=deadline))
+    asks = asks.share(TIME)
+    deadline = asks.limits.deadline
     more, asked, last = list[Floats](), question, best
 
     def has_it(point: Point) -> bool:  # by its scores first: the model's own numbers cost more

@@ -217,7 +217,8 @@ class Search:
             behind = first is not None and pieces.lower <= first.bracket.lower
             found = answer(pieces.question, oracle, asks.share(HALF) if behind else asks, pieces.best, note)
             pieces.raises(found.bracket, gap)
-        if members is None or first is None or found.bracket.lower > first.bracket.lower:
+        done = found.bracket.status in ("optimal", "infeasible")
+        if members is None or first is None or done or found.bracket.lower > first.bracket.lower:
             return found
         # Lines above what members say leave too much, as above steps; but a nearer point may be known now.
         members.oracle.patience = None

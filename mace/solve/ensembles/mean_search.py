@@ -66,8 +66,6 @@ _AIMED: Kept[_Aimed] = Kept(4)
 
 PATIENCE = 6_000_000
 """Walks through trees after which the search has `stalled`, where it is told that something else can be tried."""
-
-
 SOME = 1000
 """Boxes whose corners are looked at between two looks at the clock."""
 

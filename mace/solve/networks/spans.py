@@ -31,7 +31,7 @@ class Span(NamedTuple):
 
 
 def span(question: Question, table: Network, radius: Fraction) -> Span | None:
-    """See the module's docstring; None where the prover for networks does not take the question."""
+    """See the module's docstring; None where the prover for networks does not take the question, or sees no point."""
     count, any_ = table.outputs, ((),)
     last = replace(table.layers[-1], activation="relu")
     layers = (*table.layers[:-1], last, Layer(np.eye(count), np.zeros(count), "identity"))
@@ -42,7 +42,6 @@ def span(question: Question, table: Network, radius: Fraction) -> Span | None:
         return None
     points = Points(Witnesses(asked), Gap(), None, strict=False)
     node, reach = points.first_node(), above(radius) * (1 + 1e-12) + 1e-15
-    if not points.cut_to(node, reach):
+    if not points.cut_to(node, reach) or not points.derive(node, reach, node.units):
         return None
-    points.derive(node, reach, node.units)
     return Span(node.units.L[-1, :count].copy(), node.units.U[-1, :count].copy())

@@ -29,6 +29,7 @@ from mace.compilers.containers import as_given
 from mace.compilers.crosscheck import LACKING, Rows, cross_check
 from mace.compilers.deployed import Deployed, decide, names_of
 from mace.compilers.library import Intake, is_a
+from mace.compilers.pipeline.additive import additive
 from mace.compilers.pipeline.filled import with_missing_above
 from mace.compilers.pipeline.missing import without_nan
 from mace.compilers.pipeline.products import PRODUCTS, multiplied
@@ -177,7 +178,11 @@ def _on_raw_numbers(route: Route, table: Table, columns: tuple[Column, ...]) -> 
     """The table and its columns as provers take them: trees over raw numbers, arithmetic before networks."""
     features = route.space.features
     if isinstance(table, Network):
-        return table, tuple(_for_network(column, features[column.feature]) for column in columns)
+        columns = tuple(_for_network(column, features[column.feature]) for column in columns)
+        made = additive(table, columns, features)
+        if made is None:
+            return table, columns
+        return without_nan(*with_missing_above(*made, features), features)
     if not isinstance(table, Ensemble):
         raise ModelError(f"a pipeline may not end in {table.name}")
     table = on_thresholds(table, columns, features)

@@ -172,6 +172,15 @@ def _ends_of(feature: Feature) -> tuple[float, float]:
     return lower, upper
 
 
+def edges_of(column: Column, feature: Feature) -> tuple[float, ...] | None:
+    """The largest number of each piece, but the last, on which a column of numbers is constant, rising; None where it
+    does not end in bins."""
+    if not column.chain or column.chain[-1][0] != "steps":
+        return None
+    before = Column(column.name, column.feature, None, column.chain[:-1])
+    return tuple(_edges(before, column.chain[-1][1], _ends_of(feature)).tolist())
+
+
 def _zeros(before: Column, ends: tuple[float, float]) -> tuple[float, float]:
     """The raw numbers that are zero where they enter a sparse matrix: those above the first and up to the second."""
 

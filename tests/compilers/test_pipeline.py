@@ -66,6 +66,9 @@ def table_decides(compiled: CompiledPipeline, rows: list[dict[str, Any]]) -> tup
                 left = table.passes(seen, tree.threshold[node])
                 node = np.where(inner, np.where(left, tree.left[node], tree.right[node]), node)
             total = total + tree.value[node]
+        if table.outputs == 1:
+            certain = np.abs(total[:, 0]) > table.error + 1e-12
+            return np.array(table.classes)[(total[:, 0] > 0).astype(int)], certain
         return np.array(table.classes)[np.argmax(total / table.divide, axis=1)], np.ones(len(rows), dtype=bool)
     assert isinstance(table, Network)
     values = matrix

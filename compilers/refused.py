@@ -94,7 +94,7 @@ ADVICE: dict[str, Advice] = {
     "hidden layers that are neither relu nor identity": Advice(
         "A smooth layer has no exact pieces.", 'Fit it with activation="relu".'
     ),
-    "dart, gblinear": Advice("They weigh trees anew, or have none.", 'Use booster="gbtree".'),
+    "gblinear": Advice("It has no trees.", "Use LogisticRegression, or trees."),
     "`missing` other than NaN": Advice("A number would be a missing one.", "Use NaN for what is missing."),
     "objectives with other links": _LINK,
     "losses with several outputs or other links": _LINK,
@@ -106,7 +106,7 @@ ADVICE: dict[str, Advice] = {
         "Write it with softmax or logit.",
     ),
     "versions before 2, from 4": Advice("Their files and sums differ.", "Fit or save it with version 2 or 3."),
-    "rf, linear leaves": Advice("Leaves are then no constants, or a mean.", "Use boosting with linear_tree=False."),
+    "linear leaves": Advice("Leaves are then no constants.", "Fit it with linear_tree=False."),
     "zero_as_missing": Advice("A zero would be a missing value.", "Use NaN for what is missing."),
     "pred_early_stop": Advice("Not all trees count for every row.", "Leave it off."),
     "statistics of categories (CTR)": Advice(

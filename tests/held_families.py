@@ -249,6 +249,16 @@ LINKS = (
             ("quantile", "reg", "quantileerror"),
         )
     ),
+    *(
+        Family(f"XGBoost-dart-{classes or 'number'}", of(f"xgboost.XGB{kind}", booster="dart", rate_drop=0.5,
+               n_estimators=4, max_depth=2, n_jobs=1, random_state=0), classes, goals, exact=False)
+        for kind, classes, goals in (("Classifier", 2, DECIDE), ("Classifier", 3, DECIDE), ("Regressor", 0, NUMBER))
+    ),
+    *(
+        Family(f"LightGBM-forest-{classes or 'number'}", of(f"lightgbm.LGBM{kind}", boosting_type="rf", bagging_freq=1,
+               bagging_fraction=0.6, **LIGHT), classes, goals, exact=False)
+        for kind, classes, goals in (("Classifier", 2, DECIDE), ("Classifier", 3, DECIDE), ("Regressor", 0, NUMBER))
+    ),
     Family("LightGBM-rank", ranked("lightgbm", "LGBMRanker", **LIGHT), 0, NUMBER),
     Family("XGBoost-ranker", ranked("xgboost", "XGBRanker", n_estimators=4, max_depth=2, n_jobs=1), 0, NUMBER),
     *(
@@ -433,6 +443,13 @@ FILES = (
            DECIDE, exact=False),
     Family("XGBoost-json", opened(of("xgboost.XGBClassifier", n_estimators=4, max_depth=2, n_jobs=1),
                                   lambda m, path: m.save_model(path), "m.json"), 2, DECIDE, exact=False),
+    Family("XGBoost-dart-json", opened(of("xgboost.XGBClassifier", booster="dart", rate_drop=0.5, n_estimators=4,
+                                          max_depth=2, n_jobs=1, random_state=0),
+                                       lambda m, path: m.save_model(path), "m.json"), 2, DECIDE, exact=False),
+    Family("LightGBM-forest-text", opened(of("lightgbm.LGBMClassifier", boosting_type="rf", bagging_freq=1,
+                                             bagging_fraction=0.6, **LIGHT),
+                                          lambda m, path: m.booster_.save_model(path), "m.txt"), 2, DECIDE,
+           exact=False),
     *(
         Family(f"PMML-{shape.replace(' ', '-')}", written(shape), 0 if shape in NUMBERS else 2,
                ("interval",) if shape in NUMBERS else ("another",), raw=True, exact=False,

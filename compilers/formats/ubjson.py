@@ -131,7 +131,7 @@ _MARKERS = {np.dtype(kind[1:]).str[1:]: marker for marker, kind in _NUMBERS.item
 
 
 def write(value: Any) -> bytes:
-    """The UBJSON of dicts, lists, texts, whole numbers of 64 bits and numpy arrays of numbers."""
+    """The UBJSON of dicts, lists, texts, whole numbers of 64 bits, and of numpy's float32 and arrays of numbers."""
     parts: list[bytes] = []
     _write(value, parts)
     return b"".join(parts)
@@ -148,6 +148,8 @@ def _write(value: Any, parts: list[bytes]) -> None:
             parts += [b"S", _length(len(raw)), raw]
         case int():
             parts.append(_length(value))
+        case np.floating() if value.dtype == np.float32:
+            parts += [b"d", struct.pack(">f", value)]
         case np.ndarray():
             marker = _MARKERS[value.dtype.str[1:]].encode()
             parts += [b"[$", marker, b"#", _length(len(value)), value.astype(value.dtype.newbyteorder(">")).tobytes()]

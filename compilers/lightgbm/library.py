@@ -39,7 +39,7 @@ def _small(frame: Any, labels: Any) -> Any:
     return lightgbm.LGBMClassifier(n_estimators=2, num_leaves=4, n_jobs=1, verbose=-1).fit(frame, labels)
 
 
-_REFUSED = "rf, linear leaves; zero_as_missing; pred_early_stop; objectives with other links"
+_REFUSED = "linear leaves; zero_as_missing; pred_early_stop; objectives with other links"
 _SUMS = "exact sums, margin for probabilities"
 FORMAT = Format("lightgbm", read_text, _made, _booster)
 LIBRARY = Library(

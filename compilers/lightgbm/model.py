@@ -31,6 +31,7 @@ MOST_NODES = 10_000_000
 EXPONENTIALS = ("poisson", "gamma", "tweedie")
 NUMBERS = ("regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank", "rank_xendcg")
 MANY = ("multiclass", "softmax")
+AVERAGE = "average_output"
 _HEADER = (
     "version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective", "feature_names",
     "monotone_constraints", "feature_infos", "tree_sizes",
@@ -68,9 +69,9 @@ def checked(text: str) -> str:
         )
     end = lines.index("end of trees")
     places = [place for place in places if place < end]
-    if "average_output" in lines[: places[0] if places else end]:
-        raise ModelError("LightGBM's random forests (boosting=rf) are not supported", hint="Use boosting=gbdt.")
-    header = _pairs(lines[1 : places[0] if places else end], _HEADER, _ITSELF)
+    above = lines[1 : places[0] if places else end]
+    averages = AVERAGE in above  # a line without a value, of random forests
+    header = _pairs([line for line in above if line != AVERAGE], _HEADER, _ITSELF)
     if header.get("version") not in VERSIONS:
         raise ModelError(
             f"the LightGBM model has format {shown(header.get('version'))}; read are {', '.join(VERSIONS)}",
@@ -96,7 +97,7 @@ def checked(text: str) -> str:
         raise ModelError(f"{_DAMAGED} its tree_sizes are not the sizes of its trees")
     first = [
         "tree", f"version={header['version']}", f"num_class={outputs}", f"num_tree_per_iteration={outputs}",
-        "label_index=0", f"max_feature_idx={columns - 1}", f"objective={objective}",
+        "label_index=0", f"max_feature_idx={columns - 1}", f"objective={objective}", *([AVERAGE] if averages else []),
         f"feature_names={' '.join(_names(header, columns))}",
         f"feature_infos={' '.join(_infos(header, columns))}",
         f"tree_sizes={' '.join(str(len(tree.encode())) for tree in trees)}",

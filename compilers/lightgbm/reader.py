@@ -1,9 +1,9 @@
 """Read LightGBM models: boosters, scikit-learn wrappers, and text model files without importing the library.
 
 In:  the text of a model file, or an object of the library (which writes that text: 17 digits, so nothing is rounded).
-Out: an Ensemble whose scores are the library's raw scores (`raw_score=True`), bit by bit. Of a model
-     that was trained on a frame with categories, the columns are the numbers that the library makes of them
-     (`categories.py`).
+Out: an Ensemble whose scores are the library's raw scores (`raw_score=True`), bit by bit; of a random forest
+     (boosting="rf") their mean over the rounds, of which the library makes what it predicts. Of a model that was
+     trained on a frame with categories, the columns are the numbers that the library makes of them (`categories.py`).
 Promise: every index, shape and number is checked; another version, kind of tree or objective is a ModelError.
 How the library decides (tree.h, checked against 4.7 row by row): float64 inputs go left where x <= t; numbers up
 to 1e-35 count as 0; NaN goes where the node's default says, or counts as 0 where the node knows no missing values; a
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.lightgbm.model import EXPONENTIALS, MANY, checked
+from mace.compilers.lightgbm.model import AVERAGE, EXPONENTIALS, MANY, checked
 from mace.compilers.tree_arrays import checked as checked_tree
 from mace.compilers.tree_arrays import refuse_size
 from mace.errors import ModelError
@@ -87,6 +87,7 @@ def read_text(text: str, classes: tuple[Label, ...] | None = None) -> Ensemble:
     trees = tuple(
         _tree(number, _pairs(block), columns, number % outputs, outputs) for number, block in enumerate(blocks)
     )
+    divide = len(trees) // outputs if f"\n{AVERAGE}\n" in header else 1
     steep = next((float(option[8:]) for option in options if option.startswith("sigmoid:")), 1.0)
     half = HALF_OF_SIGMOID / steep
     first: Decision = ((Compare(None, 0, -half),),)
@@ -99,6 +100,7 @@ def read_text(text: str, classes: tuple[Label, ...] | None = None) -> Ensemble:
         classes=labels,
         cast="float64",
         test="<=",
+        divide=divide,
         name=f"LightGBM {objective}",
         decisions=(first, second) if objective == "binary" else None,
         link=Link("logistic", slope=steep)
@@ -109,7 +111,7 @@ def read_text(text: str, classes: tuple[Label, ...] | None = None) -> Ensemble:
         if many
         else None,
         # The rule's own slack is for a sigmoid of steepness 1; a flatter one is in doubt further from its middle.
-        error=0.0 if steep >= 1 else 16 * 2.0**-53 / steep,
+        error=0.0 if steep >= 1 else 16 * 2.0**-53 / steep * divide,
     )
 
 

@@ -70,7 +70,8 @@ def _step_of_document(document: Mapping[str, Any]) -> Recoding | None:
     """From 3.1 on: the categories of every column, as one text with offsets, or as whole numbers."""
     learner = document.get("learner") or {}
     booster = learner.get("gradient_booster") or {}
-    stored = ((booster.get("model") or {}).get("cats") or {}).get("enc") or []
+    trees = booster.get("gbtree") or booster  # of the booster "dart", or of "gbtree"
+    stored = ((trees.get("model") or {}).get("cats") or {}).get("enc") or []
     if not len(stored):
         return None
     names = tuple(map(str, learner.get("feature_names") or [f"f{k}" for k in range(len(stored))]))

@@ -61,9 +61,7 @@ def _small(frame: Any, labels: Any) -> Any:
     return xgboost.XGBClassifier(n_estimators=2, max_depth=2, n_jobs=1).fit(frame, labels)
 
 
-_REFUSED = (
-    "dart, gblinear; several targets; `missing` other than NaN; objectives with other links; versions before 2, from 4"
-)
+_REFUSED = "gblinear; several targets; `missing` other than NaN; objectives with other links; versions before 2, from 4"
 _SUMS = "exact sums, margin for probabilities"
 FORMAT = Format("xgboost", read_document, _made, _booster)
 LIBRARY = Library(

@@ -27,7 +27,7 @@ from mace.base.files import read_bytes
 from mace.compilers.formats import ubjson
 from mace.compilers.formats.fields import Fields, fields_of
 from mace.compilers.xgboost.dump import Dump, document_of
-from mace.errors import FileError, ModelError
+from mace.errors import FileError, ModelError, UnreadableError
 
 OLDEST, TOO_NEW = (2, 0), (4, 0)
 LARGEST_FILE, LARGEST_JSON = 2**30, 2**28  # bytes; JSON takes some twelve times as much when it is read
@@ -110,12 +110,12 @@ def checked(document: Any) -> dict[str, Any]:
     version = whole.wholes("version", "int64", 0, 10**6).tolist()
     learner = whole.fields("learner")
     booster, objective = learner.fields("gradient_booster"), learner.fields("objective")
-    _refuse_unsupported(version, booster.text("name"), objective.text("name"))
+    name = booster.text("name")
+    _refuse_unsupported(version, name, objective.text("name"))
     whole.only(("version", "learner", "config", "Config"))
     learner.only(
         ("attributes", "feature_names", "feature_types", "gradient_booster", "learner_model_param", "objective")
     )
-    booster.only(("name", "model"))
     parameters = learner.fields("learner_model_param")
     columns, classes = parameters.whole("num_feature", 0, MOST_COLUMNS), parameters.whole("num_class", 0, MOST_OUTPUTS)
     if parameters.whole("num_target", 1, MOST_OUTPUTS, 1) > 1 or columns < 1:
@@ -125,7 +125,7 @@ def checked(document: Any) -> dict[str, Any]:
         "learner": {
             "attributes": _attributes(learner),
             **_columns(learner, columns),
-            "gradient_booster": {"model": _model(booster.fields("model"), columns, max(classes, 1)), "name": "gbtree"},
+            "gradient_booster": (_dart if name == "dart" else _gbtree)(booster, columns, max(classes, 1)),
             "learner_model_param": {
                 "base_score": _base_score(parameters, max(classes, 1)),
                 "boost_from_average": str(parameters.whole("boost_from_average", 0, 1, 1)),
@@ -146,13 +146,37 @@ def _refuse_unsupported(version: list[int], booster: str, objective: str) -> Non
             f"{OLDEST[0]}.{OLDEST[1]} to below {TOO_NEW[0]}.{TOO_NEW[1]}",
             hint="Load it with a version among these, and save it again.",
         )
-    if booster != "gbtree":
-        raise ModelError(f"XGBoost's booster {booster[:60]!r} is not supported", hint='Supported is "gbtree".')
+    if booster not in ("gbtree", "dart"):
+        raise UnreadableError(
+            f"XGBoost's booster {booster[:60]!r} is not supported", hint='Supported are "gbtree" and "dart".'
+        )
     if objective not in OBJECTIVES:
         raise ModelError(
             f"XGBoost's objective {objective[:60]!r} is not supported",
             hint=f"Supported are {', '.join(sorted(OBJECTIVES))}.",
         )
+
+
+def trees_of(booster: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The trees of a checked booster, whether each has a weight or not."""
+    found: Mapping[str, Any] = booster["gbtree"]["model"] if booster["name"] == "dart" else booster["model"]
+    return found
+
+
+def _gbtree(booster: Fields, columns: int, outputs: int) -> dict[str, Any]:
+    booster.only(("name", "model"))
+    if booster.text("name") != "gbtree":
+        raise booster.wrong("weighs trees of another kind than gbtree")
+    return {"model": _model(booster.fields("model"), columns, outputs), "name": "gbtree"}
+
+
+def _dart(booster: Fields, columns: int, outputs: int) -> dict[str, Any]:
+    """Trees of which each has a weight."""
+    booster.only(("gbtree", "name", "weight_drop"))
+    trees, weights = _gbtree(booster.fields("gbtree"), columns, outputs), booster.floats("weight_drop", "float32")
+    if len(weights) != len(trees["model"]["trees"]):
+        raise booster.wrong(f"has {len(weights)} weights for {len(trees['model']['trees'])} trees")
+    return {"gbtree": trees, "name": "dart", "weight_drop": list(weights)}  # the library refuses a typed array
 
 
 def _attributes(learner: Fields) -> dict[str, str]:

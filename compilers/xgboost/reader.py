@@ -1,9 +1,9 @@
 """Read XGBoost models: boosters, scikit-learn wrappers, and model files without importing the library.
 
 In:  the document of a JSON or UBJSON model file, or an object of the library (which writes that document).
-Out: an Ensemble whose scores are the library's margins (`output_margin=True`), bit by bit. Of a model
-     that was trained on a frame with categories, the columns are the numbers that the library makes of them
-     (`categories.py`).
+Out: an Ensemble whose scores are the library's margins (`output_margin=True`), bit by bit; of the booster "dart",
+     whose trees have weights, up to `error`. Of a model that was trained on a frame with categories, the columns are
+     the numbers that the library makes of them (`categories.py`).
 Promise: every index, shape and number is checked; another version, booster or objective is a ModelError that names it.
 How the library decides (checked against 3.2 row by row, in batches and in place): inputs are float32; a row goes left
 where x < t, where it is NaN and the node's default is left, or where its category is not in the node's set; a number's
@@ -17,15 +17,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mace.compilers.formats.ubjson import parse
 from mace.compilers.tree_arrays import checked as checked_tree
 from mace.compilers.tree_arrays import refuse_size
-from mace.compilers.xgboost.model import OBJECTIVES, checked
+from mace.compilers.xgboost.model import OBJECTIVES, checked, trees_of
 from mace.errors import ModelError
 from mace.tables.members import Members, truncated
 from mace.tables.table import Compare, Decision, Ensemble, Floats, Label, Link, Tree
@@ -74,9 +75,12 @@ def read_document(
     """The table of a document that `formats.xgboost_model.checked` gave; raises ModelError."""
     learner = document["learner"]
     objective, parameters = learner["objective"]["name"], learner["learner_model_param"]
-    kind, model = OBJECTIVES[objective], learner["gradient_booster"]["model"]
+    booster = learner["gradient_booster"]
+    kind, model = OBJECTIVES[objective], trees_of(booster)
     columns, outputs = int(parameters["num_feature"]), max(int(parameters["num_class"]), 1)
     trees, groups = model["trees"], model["tree_info"]
+    dart = booster["name"] == "dart"
+    weights = np.array(booster["weight_drop"] if dart else [1.0] * len(trees), dtype=np.float32)
     refuse_size("the XGBoost model", sum(len(tree["parents"]) for tree in trees), outputs)
     if rounds is not None:
         trees = trees[: _used(model, rounds, outputs)]
@@ -90,19 +94,23 @@ def read_document(
         raise ModelError(f"the XGBoost model has {outputs} outputs and the classes {labels!r}")
     first: Decision = ((Compare(None, 0, -_HALF),),)
     second: Decision = ((Compare(0, None, _HALF, strict=True),),)
+    start = _margins(parameters, objective, outputs)
+    grown = tuple(
+        _tree(number, tree, group, weight, columns, outputs)
+        for number, (tree, group, weight) in enumerate(zip(trees, groups, weights, strict=False))
+    )
     return Ensemble(
-        trees=tuple(
-            _tree(number, tree, group, columns, outputs)
-            for number, (tree, group) in enumerate(zip(trees, groups, strict=False))
-        ),
+        trees=grown,
         columns=columns,
-        start=_margins(parameters, objective, outputs),
+        start=start,
         rule="value" if not labels else "sigmoid" if kind == "two" else "softmax",
         classes=labels,
         cast="float32",
         test="<",
         dtype="float32",
         name=f"XGBoost {objective}",
+        ordered=not dart,
+        error=_weighed(grown, weights, start) if dart else 0.0,
         decisions=(first, second) if kind == "two" else None,
         link=_LINKS.get("probable" if objective == "multi:softprob" else kind),
     )
@@ -114,7 +122,18 @@ _LINKS: dict[str, Link] = {
 }  # fmt: skip
 
 
-def _tree(number: int, tree: Mapping[str, Any], group: int, columns: int, outputs: int) -> Tree:
+def _weighed(trees: Sequence[Tree], weights: NDArray[np.float32], start: Floats) -> float:
+    """How far the sums of a "dart" booster may lie from those of the rounded products of leaves and weights.
+
+    3.2 adds these products, each rounded. Other builds may round product and sum at once, or take the margin of
+    `base_score` from each leaf that it was added to: three more roundings a tree of numbers no larger than these.
+    """
+    leaves = sum(float(np.abs(tree.value).max(initial=0.0)) for tree in trees)
+    margins = float(np.abs(start).max(initial=0.0) * np.abs(weights).sum())
+    return 8 * 2.0**-24 * (leaves + margins) + len(trees) * 2.0**-120
+
+
+def _tree(number: int, tree: Mapping[str, Any], group: int, weight: np.float32, columns: int, outputs: int) -> Tree:
     """One tree of the document."""
     where = f"the XGBoost model is damaged: tree {number}"
     left, right, column = (tree[key].astype(np.int64) for key in ("left_children", "right_children", "split_indices"))
@@ -126,7 +145,7 @@ def _tree(number: int, tree: Mapping[str, Any], group: int, columns: int, output
         # The set goes right: with the branches swapped, it is what goes left.
         left[node], right[node], default[node] = right[node], left[node], not default[node]
     value = np.zeros((len(left), outputs))
-    value[:, group] = numbers
+    value[:, group] = tree["split_conditions"] * weight  # in float32
     return checked_tree(where, columns, left, right, column, numbers, value, default, members)
 
 

@@ -87,6 +87,13 @@ def first_tree(document: Any) -> Any:
     return document["learner"]["gradient_booster"]["model"]["trees"][0]
 
 
+def weighed(document: Any, weights: Any, kind: str = "gbtree") -> None:
+    """The booster "dart" of the same trees."""
+    booster = document["learner"]["gradient_booster"]
+    trees = {"model": booster.pop("model"), "name": kind}
+    booster.update(name="dart", gbtree=trees, weight_drop=weights)
+
+
 WRONG: dict[str, tuple[Any, str]] = {
     "child out of range": (
         lambda d: first_tree(d)["left_children"].__setitem__(0, 999),
@@ -95,7 +102,12 @@ WRONG: dict[str, tuple[Any, str]] = {
     "cycle": (lambda d: first_tree(d)["left_children"].__setitem__(0, 0), "a cycle"),
     "column out of range": (lambda d: first_tree(d)["split_indices"].__setitem__(0, 77), "beyond the 6 known (77)"),
     "too new": (lambda d: d.update(version=[9, 0, 0]), "written by XGBoost 9.0; read are versions 2.0 to below 4.0"),
-    "dart": (lambda d: d["learner"]["gradient_booster"].update(name="dart"), "booster 'dart' is not supported"),
+    "gblinear": (lambda d: d["learner"]["gradient_booster"].update(name="gblinear"), "'gblinear' is not supported"),
+    "dart": (lambda d: d["learner"]["gradient_booster"].update(name="dart"), "a member `'model'`, which is not known"),
+    "weights": (lambda d: weighed(d, [1.0]), "has 1 weights for"),
+    "a weight": (lambda d: weighed(d, [float("nan")]), "a number in weight_drop that is not finite"),
+    "no weights": (lambda d: weighed(d, None), "weight_drop is missing"),
+    "trees of another kind": (lambda d: weighed(d, [1.0], "gblinear"), "of another kind than gbtree"),
     "objective": (lambda d: d["learner"]["objective"].update(name="reg:logistic"), "'reg:logistic' is not supported"),
     "lengths": (lambda d: first_tree(d)["default_left"].pop(), "arrays of different lengths"),
     "no trees": (lambda d: d["learner"]["gradient_booster"]["model"].pop("trees"), "it has no `trees`"),

@@ -17,10 +17,9 @@ from mace.compilers.deployed import Deployed
 from mace.compilers.pipeline.filled import with_missing_above
 from mace.compilers.pipeline.missing import without_nan
 from mace.compilers.pipeline.reader import CompiledPipeline, check_against_library
-from mace.compilers.pipeline.rows import probes
+from mace.compilers.pipeline.rows import encoded_frame, probes
 from mace.compilers.pipeline.walk import quiet
 from mace.compilers.registry import deployed
-from mace.space.columns import Column
 from mace.space.space import Space
 from mace.tables.table import Ensemble, Table
 
@@ -34,18 +33,7 @@ class CompiledEncoded(CompiledPipeline):
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         """Rows of the space, with None for what is missing, as the matrix that the model takes."""
-        import pandas as pd
-
-        return pd.DataFrame({c.name: [self._cell(c, row) for row in rows] for c in self.space.columns}, dtype="float64")
-
-    def _cell(self, column: Column, row: Mapping[str, Any]) -> float:
-        feature = self.space.features[column.feature]
-        value = row[feature.name]
-        if value != value:  # NaN is missing, as None is
-            value = None
-        if column.values is None or value is None and feature.encoding == "as-is":
-            return float("nan") if value is None else float(value)
-        return column.values[feature.levels.index(value)]
+        return encoded_frame(self.space, rows)
 
     @cached_property
     def deployed(self) -> Deployed:

@@ -33,7 +33,7 @@ from mace.compilers.pipeline.additive import additive
 from mace.compilers.pipeline.filled import with_missing_above
 from mace.compilers.pipeline.missing import without_nan
 from mace.compilers.pipeline.products import PRODUCTS, multiplied
-from mace.compilers.pipeline.rows import frame_of
+from mace.compilers.pipeline.rows import encoded_frame, frame_of
 from mace.compilers.pipeline.thresholds import on_raw_numbers, places_of
 from mace.compilers.pipeline.walk import Route, Walk, passes_on
 from mace.compilers.reading import read_chain
@@ -58,6 +58,7 @@ class CompiledPipeline:
     names:      the raw columns it is given, in its own order; None if it was fitted on an array without names.
     markers:    per feature, what stands for a missing value in its column (NaN where absent).
     types:      the features that it is given as columns of pandas' type `category`, or `object`.
+    encoded:    whether it is given what `Space.encode` makes of rows; `names` are columns of that.
     """
 
     pipeline: Any
@@ -67,12 +68,15 @@ class CompiledPipeline:
     names: tuple[str, ...] | None
     markers: Mapping[str, object]
     types: Mapping[str, str] = field(default_factory=dict)
+    encoded: bool = False
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         """Rows of the space, with None for what is missing, as the raw frame that the model takes.
 
         Numbers are float64 (integers int64 where none may be missing); levels keep their own type.
         """
+        if self.encoded:
+            return encoded_frame(self.space, rows, self.names)
         return frame_of(self.space, rows, self.names, self.markers, self.types)
 
     def row(self, values: Mapping[str, Any]) -> NDArray[np.float64]:
@@ -139,8 +143,9 @@ def columns_of_steps(steps: Sequence[Any], behind: Sequence[Any], space: Space) 
     Raises ModelError for a step that is not supported, and for steps that do not fit the space.
     """
     named = [(f"{type(step).__name__.lower()}{place or ''}", step) for place, step in enumerate(steps)]
-    names = _names("pipeline" if steps else "model", [*steps, *behind], behind[-1], None, space)
-    return Walk(Route(space, named, names, {}, "pipeline" if steps else "model", Intake())).columns()[0]
+    what = "pipeline" if steps else "model"
+    names, encoded = _names(what, [*steps, *behind], behind[-1], None, space)
+    return Walk(Route(space, named, names, {}, what, Intake(), encoded)).columns()[0]
 
 
 def _compile(model: Any, chain: Chain, coding: Any, space: Space) -> CompiledPipeline:
@@ -149,15 +154,15 @@ def _compile(model: Any, chain: Chain, coding: Any, space: Space) -> CompiledPip
     steps = [(name, step) for name, step in chain.steps or () if not passes_on(step)]
     piped = chain.steps is not None
     what = "pipeline" if piped else "model"
-    names = _names(what, [*(step for _, step in steps), *chain.mixing], final, coding, space)
+    names, encoded = _names(what, [*(step for _, step in steps), *chain.mixing], final, coding, space)
     if coding is not None:
         steps = [*steps, ("categories", coding)]
-    types = types_of(final, coding, space, behind=piped)
+    types = {} if encoded else types_of(final, coding, space, behind=piped)
     library = library_of(final)
     products = None if library is None else library.products(final)
     if products is None and coding is None and not chain.mixing and steps and is_a(steps[-1][1], PRODUCTS):
         products = [np.repeat(np.arange(len(row)), row).tolist() for row in steps.pop()[1].powers_]
-    route = Route(space, steps, names, types, what, Intake() if library is None else library.intake)
+    route = Route(space, steps, names, types, what, Intake() if library is None else library.intake, encoded)
     walk = Walk(route)
     columns, stage = walk.columns()
     if products is not None:
@@ -169,7 +174,7 @@ def _compile(model: Any, chain: Chain, coding: Any, space: Space) -> CompiledPip
     _compare_at(route, places_of(columns, space.features))
     table, columns = as_given(table, route.intake, stage, columns, space.features)
     table, columns = _on_raw_numbers(route, table, columns)
-    compiled = CompiledPipeline(model, space, table, columns, names, walk.markers, types)
+    compiled = CompiledPipeline(model, space, table, columns, names, walk.markers, types, encoded)
     check_against_library(compiled)
     return compiled
 
@@ -193,8 +198,10 @@ def _on_raw_numbers(route: Route, table: Table, columns: tuple[Column, ...]) -> 
     return without_nan(*with_missing_above(raw, columns, features), features)
 
 
-def _names(what: str, steps: list[Any], final: Any, coding: Any, space: Space) -> tuple[str, ...] | None:
-    """The raw columns that the model was fitted on, as the space spells them; None if it was fitted without names.
+def _names(what: str, steps: list[Any], final: Any, coding: Any, space: Space) -> tuple[tuple[str, ...] | None, bool]:
+    """The columns that the model was fitted on, as the space spells them, and whether they are those that it encodes.
+
+    None for the names if it was fitted without any.
 
     what: "pipeline" or "model", for messages.
     """
@@ -204,12 +211,18 @@ def _names(what: str, steps: list[Any], final: Any, coding: Any, space: Space) -
     if given is None:
         parts = [*steps, coding, final]
         count = next((n for part in parts if isinstance(n := getattr(part, "n_features_in_", None), int)), None)
-        if count != len(space.features):
-            raise ModelError(
-                f"the {what} was fitted on {count} columns without names, not on {len(space.features)} features",
-                hint="Fit it on a frame with named columns.",
-            )
-        return None
+        if count == len(space.features):
+            return None, False
+        if coding is None and count == len(space.columns):
+            return None, True
+        raise ModelError(
+            f"the {what} was fitted on {count} columns without names, not on {len(space.features)} features"
+            + (f", nor on the {len(space.columns)} columns that the space encodes" if coding is None else ""),
+            hint="Fit it on a frame with named columns.",
+        )
+    encoded = {spelled(column.name): column.name for column in space.columns}
+    if coding is None and set(given) <= set(encoded) and not set(given) <= set(map(spelled, space.names)):
+        return tuple(encoded[name] for name in given), True
     known = {spelled(name): name for name in space.names}
     names = tuple(known.get(name, name) for name in given)
     if not set(names) & set(space.names):
@@ -217,7 +230,7 @@ def _names(what: str, steps: list[Any], final: Any, coding: Any, space: Space) -
             f"the {what} was fitted on other columns (for instance `{names[0]}`) than the space's features",
             hint=f"Fit it on the raw frame; the space has: {', '.join(space.names)}.",
         )
-    return names
+    return names, False
 
 
 def _raw_names(part: Any) -> tuple[tuple[str, ...] | None, Callable[[str], str]]:

@@ -1,7 +1,8 @@
 """Rows of a space as the raw frame that a pipeline is given, and rows on which its steps are tried.
 
 In:  a space, the raw columns that the model was fitted on, what stands for a missing value in each of them.
-Out: `frame_of`: a frame with one column a feature; `probes`: rows that hold every level and many numbers.
+Out: `frame_of`: a frame with one column a feature; `encoded_frame`: one with the columns that the space encodes;
+     `probes`: rows that hold every level and many numbers.
 Promise: the type of a column depends on its feature alone, never on the rows: integers are int64 and other numbers
 float64 (integers too where one may be missing, or is beyond 64 bits); levels keep their own type.
 """
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mace.base.exact import nearest
+from mace.space.columns import Column
 from mace.space.feature import Feature
 from mace.space.space import Space
 
@@ -44,6 +46,28 @@ def frame_of(
             for f in features
         }
     )
+
+
+def encoded_frame(space: Space, rows: Sequence[Mapping[str, Any]], names: Sequence[str] | None = None) -> pd.DataFrame:
+    """Rows of the space, with None for what is missing, as `Space.encode` makes them; only named columns, if any."""
+    import pandas as pd
+
+    columns = space.columns
+    if names is not None:
+        known = {column.name: column for column in columns}
+        columns = tuple(known[name] for name in names)
+    return pd.DataFrame({c.name: [_encoded(space, c, row) for row in rows] for c in columns}, dtype="float64")
+
+
+def _encoded(space: Space, column: Column, row: Mapping[str, Any]) -> float:
+    """One number of the matrix; NaN for what is missing."""
+    feature = space.features[column.feature]
+    value = row[feature.name]
+    if value != value:  # NaN is missing, as None is
+        value = None
+    if column.values is None or value is None and feature.encoding == "as-is":
+        return float("nan") if value is None else float(value)
+    return column.values[feature.levels.index(value)]
 
 
 def _series(feature: Feature, values: list[Any], marker: object, kind: str | None) -> pd.Series[Any]:

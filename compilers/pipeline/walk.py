@@ -20,7 +20,7 @@ import numpy as np
 from mace.base.exact import nearest
 from mace.compilers.containers import Stage, column_of, matrix_of
 from mace.compilers.library import Intake, is_a
-from mace.compilers.pipeline.rows import NAN, frame_of, marker_of, probes
+from mace.compilers.pipeline.rows import NAN, encoded_frame, frame_of, marker_of, probes
 from mace.compilers.pipeline.steps import At, Traced, handler, is_pipeline
 from mace.compilers.recoding import Recoding
 from mace.compilers.sklearn.common import DAMAGE
@@ -49,6 +49,7 @@ class Route:
     types:  the features that it is given as columns of pandas' type `category`, or `object`.
     what:   "pipeline" or "model", for messages.
     intake: how the last model's library reads what it is given.
+    encoded: the first step is given what `Space.encode` makes, and `names` are columns of that.
     """
 
     space: Space
@@ -57,6 +58,7 @@ class Route:
     types: Mapping[str, str]
     what: str
     intake: Intake
+    encoded: bool = False
 
 
 class Walk:
@@ -72,11 +74,15 @@ class Walk:
             j: np.array([float(row[f.name]) for row in self.rows])
             for j, f in enumerate(self.space.features) if f.numeric
         }  # fmt: skip
-        order = self.space.names if self.names is None else self.names
-        place = {name: j for j, name in enumerate(self.space.names)}
-        self.given: list[Traced | None] = [
-            Traced(place[name], name, self.space[name].numeric) if name in place else None for name in order
-        ]
+        self.given = self._raw()
+
+    def _raw(self) -> list[Traced | None]:
+        """The columns that the first step is given; None for one that the space does not have."""
+        if self.route.encoded:
+            known = {c.name: Traced(c.feature, c.name, c.values is None) for c in self.space.columns}
+        else:
+            known = {f.name: Traced(j, f.name, f.numeric) for j, f in enumerate(self.space.features)}
+        return [known.get(name) for name in (known if self.names is None else self.names)]
 
     def columns(self) -> tuple[tuple[Column, ...], Stage]:
         """The columns of the last step, without what missing values become, and what the library is given."""
@@ -130,7 +136,7 @@ class Walk:
         predict: the model's own; None where its library, which takes any such value, is not installed.
         """
         for j, feature in enumerate(self.space.features):
-            if not feature.missing or (self.names is not None and feature.name not in self.names):
+            if not feature.missing or not any(column is not None and column.feature == j for column in self.given):
                 continue
             rows = [{**self.rows[0], feature.name: None}]
             data = self._data(rows)
@@ -152,6 +158,8 @@ class Walk:
         return columns
 
     def _frame(self, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+        if self.route.encoded:
+            return encoded_frame(self.space, rows, self.names)
         return frame_of(self.space, rows, self.names, self.markers, self.types)
 
     def _data(self, rows: Sequence[Mapping[str, Any]]) -> Any:

@@ -1,0 +1,80 @@
+"""Pipelines that were fitted on what a space encodes, by name or as an array, held to enumeration."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
+
+import mace
+from mace.errors import ModelError
+from mace.space.feature import Feature
+from mace.space.space import Space
+from tests.checkers import accepted_by_all
+
+JOBS, GRADES = ("clerk", "nurse", "baker", "smith"), ("low", "middle", "high")
+SPACE = Space([
+    Feature("age", "integer", 18, 29), Feature("job", "categorical", levels=JOBS),
+    Feature("grade", "ordinal", levels=GRADES), Feature("size", "real", 0, 3, step="0.5"),
+])  # fmt: skip
+PEOPLE = pd.DataFrame(
+    list(itertools.product(range(18, 30), JOBS, GRADES, np.arange(7) / 2)), columns=["age", "job", "grade", "size"]
+)
+ACCEPTED = (PEOPLE.age * (PEOPLE.job != "clerk") + 9 * (PEOPLE.grade == "high") + 4 * PEOPLE["size"] > 27).astype(int)
+MODELS: dict[str, Any] = {
+    "linear": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
+    "forest": lambda: make_pipeline(StandardScaler(), RandomForestClassifier(7, max_depth=4, random_state=0)),
+    "network": lambda: make_pipeline(StandardScaler(), MLPClassifier((6,), random_state=0, max_iter=300)),
+    "bins": lambda: make_pipeline(KBinsDiscretizer(3, strategy="uniform"), LogisticRegression()),
+}
+
+
+def fitted(kind: str, columns: list[str] | None) -> tuple[Pipeline, Any]:
+    """A model, and what it takes people as: a frame of these columns, or an array of all."""
+    matrix = SPACE.encode(PEOPLE)
+    given = matrix.to_numpy() if columns is None else matrix[columns]
+    return MODELS[kind]().fit(given, ACCEPTED), given
+
+
+def columns(how: str) -> list[str] | None:
+    """All of the encoded columns, in another order, some of them, or none by name."""
+    names = [column.name for column in SPACE.columns]
+    return {"frame": names, "order": names[::-1], "some": names[1:], "array": None}[how]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("how", ["frame", "order", "some", "array"])
+def test_answers_are_the_nearest_of_all_people_and_their_proofs_stand(kind: str, how: str) -> None:
+    model, given = fitted(kind, columns(how))
+    decided = model.predict(given)
+    found = PEOPLE[decided == 1]
+    places = {grade: place for place, grade in enumerate(GRADES)}
+    asked = mace.Explainer(model, SPACE)
+    for place in np.flatnonzero(decided == 0)[::41].tolist():
+        start = PEOPLE.iloc[place]
+        parts = [
+            (found.age - start.age).abs() / 11,
+            (found.job != start.job).astype(float),
+            (found.grade.map(places) - places[start.grade]).abs() / 2,
+            (found["size"] - start["size"]).abs() / 3,
+        ]
+        answer = asked.explain(start, goal=1)
+        assert answer.status == "optimal"
+        assert answer.distance == pytest.approx(float(sum(parts).min()) / 4, abs=1e-12)
+        accepted_by_all([answer.certificate])
+
+
+def test_a_pipeline_of_other_columns_says_how_many_there_are() -> None:
+    matrix = SPACE.encode(PEOPLE).to_numpy()[:, :5]
+    model = MODELS["linear"]().fit(matrix, ACCEPTED)
+    with pytest.raises(ModelError, match=r"5 columns without names, not on 4 features, nor on the"):
+        mace.explain(model, SPACE, PEOPLE.iloc[0])

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mace.base.meant import closest
+from mace.compilers.beside import beside
 from mace.compilers.crosscheck import cross_check_matrix
 from mace.compilers.library import descends, public_name
 from mace.compilers.model_file import ModelFile
@@ -82,8 +83,6 @@ def _read_one(model: Any, *inside: Any) -> Table:
     refuse_other_decision(model, found.kind)
     try:
         members = found.reader.members(model) if found.reader.members is not None and not inside else ()
-        if any(chain_of(member).steps is not None for member in members):
-            raise UnreadableError(f"{type(model).__name__}: a member is a pipeline, which is not supported there")
         if coding := [member for member in members if step_of(member) is not None]:
             raise UnreadableError(
                 f"{type(model).__name__}: its {type(coding[0]).__name__} numbers categories by itself, which is not "
@@ -91,7 +90,9 @@ def _read_one(model: Any, *inside: Any) -> Table:
                 hint="Encode the categories in a step before it: make_pipeline(OrdinalEncoder(), ..).",
             )
         if members:
-            inside = (None, None, [read_coded(member) for member in members])
+            chains = [chain_of(member) for member in members]
+            tables = [read_chain(chain) for chain in chains]
+            inside = (None, None, beside(tables) if any(chain.steps is not None for chain in chains) else tables)
         return validate(found.reader.read(model, *inside))
     except DAMAGE as error:
         raise unreadable(found.path, error) from error

@@ -65,10 +65,6 @@ ADVICE: dict[str, Advice] = {
         "Each class is calibrated by itself, and the results are scaled to add up to 1.",
         "Explain the model inside; or calibrate single trees with ensemble=True.",
     ),
-    "members that are pipelines": Advice(
-        "Each member was fitted with steps of its own, so that they see different columns.",
-        "Put the calibration behind the steps: make_pipeline(StandardScaler(), CalibratedClassifierCV(..)).",
-    ),
     "several members that number categories by themselves": Advice(
         "Each member may give the same category another number.",
         "Fit it with ensemble=False, or encode the categories in a step before it.",

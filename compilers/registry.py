@@ -91,7 +91,8 @@ class Chain(NamedTuple):
     """A model, and those that it has inside.
 
     wrappers: the models with another one inside, from the outermost in.
-    steps:    those of pipelines on the way, with their names; None without a pipeline.
+    steps:    those of pipelines on the way, with their names; None without a pipeline. Where the final model averages
+              pipelines, the last one gives the columns of all of them.
     name:     the name of the last step of these.
     final:    the model that is given the matrix.
     mixing:   the last of the steps, which mix columns and are read as layers of the final model's table.
@@ -119,6 +120,7 @@ def chain_of(model: Any) -> Chain:
             continue
         inner = _inside(model)
         if inner is None:
+            steps = steps if (union := _before_members(model)) is None else [*(steps or ()), ("members", union)]
             mixing: list[Any] = []
             while steps and mixes(steps[-1][1]):
                 mixing.insert(0, steps.pop()[1])
@@ -137,6 +139,25 @@ def _inside(model: Any) -> Any:
         return found.reader.inside(model)
     except DAMAGE as error:
         raise unreadable(found.path, error) from error
+
+
+def _before_members(model: Any) -> Any:
+    """The steps before each of the models that one averages, beside each other; None where they have none."""
+    found = registered(model)
+    if found is None or found.reader.members is None:
+        return None
+    try:
+        chains = [chain_of(member) for member in found.reader.members(model)]
+    except DAMAGE as error:
+        raise unreadable(found.path, error) from error
+    if all(chain.steps is None for chain in chains):
+        return None
+    from sklearn.pipeline import FeatureUnion, Pipeline
+
+    return FeatureUnion([
+        (f"member{number}", Pipeline([*chain.steps]) if chain.steps else "passthrough")
+        for number, chain in enumerate(chains)
+    ])  # fmt: skip
 
 
 def unreadable(path: str, error: Exception) -> ModelError:

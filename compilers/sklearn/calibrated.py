@@ -6,7 +6,8 @@ In:  CalibratedClassifierCV for two classes, by "sigmoid", "isotonic" or "temper
 Out: with one calibrated model (`ensemble=False`, a prefitted or frozen one, or a single split) the table of that model
      with `decisions`: the runs of its score between the floats at which the library's own calibrator turns, and a
      margin where a libm has a say in these (`turns.py`). Several, which are averaged, are one table with a score for
-     each (`calibrated_means.py`), or, of single trees, with what their leaves say (`calibrated_members.py`).
+     each (`calibrated_means.py`), behind the steps of each where they are pipelines; or, of single trees, with what
+     their leaves say (`calibrated_members.py`).
 How the library decides (sklearn/calibration.py, checked in 1.7 to 1.9): p1 = calibrator(s), where s is the
 decision_function, or p1 of `predict_proba` where there is none; p0 = 1 - p1; class 1 where p1 > p0. "temperature" has
 p0, p1 = softmax(beta * (-s, s)), or, of probabilities, softmax(beta * log((1 - s, s) + 1e-12)).
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mace.base.exact import first_float, float_to_rank
+from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.sklearn.calibrated_means import mean_of
 from mace.compilers.sklearn.calibrated_members import is_tree, read_members
 from mace.compilers.sklearn.common import fitted, labels_of, name_of, numbers
@@ -101,6 +103,8 @@ class _Given(NamedTuple):
 
 def _given(model: Any, calibrated: Any, estimator: Any, inner: Table) -> _Given:
     """What a calibrator is given; raises ModelError for a member that is not known to have it."""
+    while is_pipeline(estimator):
+        estimator = estimator.steps[-1][1]
     classes, table = labels_of(model), _readable(model, estimator, inner)
     known = (0, 1) if calibrated.method == "temperature" else classes  # it may number the classes for the model inside
     if tuple(table.classes) not in (classes, known):

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mace.compilers.sklearn.common import columns_of, labels_of, name_of
+from mace.compilers.sklearn.common import labels_of, name_of
 from mace.compilers.sklearn.mixed import Part, weighted_sum
 from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Ensemble, Floats, Label, Layer, Link, Network
@@ -32,11 +32,12 @@ def mean_of(model: Any, tables: Sequence[Ensemble | Network], links: Sequence[Li
 
     links: what the calibrator of each makes of one of its scores.
     """
-    columns, classes = columns_of(model), labels_of(model)
+    classes = labels_of(model)
     for number, table in enumerate(tables):
-        if table.columns != columns:
+        if table.columns != tables[0].columns:
             raise ModelError(
-                f"{name_of(model)} is damaged: member {number} takes {table.columns} columns, not {columns}"
+                f"{name_of(model)} is damaged: member {number} takes {table.columns} columns, "
+                f"member 0 {tables[0].columns}"
             )
     parts = tuple(replace(link, score=number) for number, link in enumerate(links))
     mean = Link("mean", parts=parts, dtype=tables[0].dtype)

@@ -156,8 +156,7 @@ LIBRARY = Library(
         "sklearn.calibration.CalibratedClassifierCV": Reader(
             calibrated.read_calibrated,
             "as the model inside; margin where a libm has a say",
-            "more than two classes, but for several single trees; members that are pipelines; "
-            "several members that number categories by themselves",
+            "more than two classes, but for several single trees; several members that number categories by themselves",
             inside=calibrated.inside,
             members=calibrated.members,
         ),

@@ -107,11 +107,18 @@ IDEAS = [
         r"np\.generic\b",
         {"mace/audit/digest.py": "tells types apart, since equal digests must mean equal questions"},
     ),
+    Idea("what an exit code means", "mace/base/exit_codes.py", r"\bUNDECIDED\b.* = |\bUNDECIDED = "),
+    Idea(
+        "how a search for an optimum may end, and after which ends more time changes nothing",
+        "mace/solve/status.py",
+        r'in \("optimal", "infeasible"\)|"optimal", "bounded", "infeasible", "unknown"\]',
+        {"mace/explain/search.py": "two questions that `is_final` should answer"},
+    ),
     Idea(
         "text that reaches a terminal",
         "mace/base/escape.py",
         r"unicodedata|import Console\b|(typer|click)\.echo\(",
-        {"mace/base/console.py": "rich's tables, through `escape`", "mace/cli/options.py": "lines, through `escape`"},
+        {"mace/base/console.py": "rich's tables, through `escape`", "mace/cli/output.py": "lines, through `escape`"},
     ),
 ]
 

@@ -9,23 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from mace.base.escape import one_line
+from mace.base.exit_codes import DONE, REFUSED, SOLVERS_AGREE, UNDECIDED, USAGE
 from mace.base.files import reason
 from mace.base.formats import schema_of
-from mace.cli.options import (
-    DONE,
-    NOT_FOUND,
-    SOLVERS_AGREE,
-    UNDECIDED,
-    USAGE,
-    Asked,
-    Format,
-    FormatOption,
-    Given,
-    Measured,
-    explainer_of,
-    print_json,
-    say,
-)
+from mace.cli.options import Asked, FormatOption, Given, Measured
+from mace.cli.output import Format, print_json, say
+from mace.cli.resolve import explainer_of
 from mace.errors import CertificateError, FileError, MaceError
 
 if TYPE_CHECKING:
@@ -37,8 +26,8 @@ if TYPE_CHECKING:
     from mace.proofs.check import Verdict
     from mace.space.axes import Point
 
-STATUSES = {DONE: "accepted", NOT_FOUND: "refused", UNDECIDED: "undecided"}
-CODES = {"agreed": SOLVERS_AGREE, "undecided": UNDECIDED, "refused": NOT_FOUND}
+STATUSES = {DONE: "accepted", REFUSED: "refused", UNDECIDED: "undecided"}
+CODES = {"agreed": SOLVERS_AGREE, "undecided": UNDECIDED, "refused": REFUSED}
 SCHEMA = re.compile(r'\s*\{\s*"schema":\s*"(mace\.[a-z-]+/\d+)"')  # the first key of all output
 RESTS_ON = (
     "the text is the one of this model, space, row and claim. No checker accepted it: "
@@ -118,9 +107,9 @@ def _write_page(path: Path, pyodide: Path | None, file: Path | None) -> NoReturn
 def _tell(verdict: Verdict, differences: list[str] | None, extracted: Verified | None, format: Format) -> None:
     """Say what came of it; ends the command. differences: None where no model was compared."""
     accepted = verdict.accepted and not differences
-    code = DONE if accepted else NOT_FOUND
+    code = DONE if accepted else REFUSED
     if extracted is not None and accepted and extracted.status != "accepted":
-        accepted, code = False, UNDECIDED if extracted.status == "not covered" else NOT_FOUND
+        accepted, code = False, UNDECIDED if extracted.status == "not covered" else REFUSED
     if format is Format.json:
         print_json(
             {
@@ -276,5 +265,5 @@ def _check_folder(folder: Path, format: Format, alone: tuple[str, ...]) -> None:
         ]
         say(", ".join(words for words in count if not words.startswith("0 ")))
     statuses = {one["status"] for one in found}
-    order = (("refused", NOT_FOUND), ("unusable", USAGE), ("not checked", UNDECIDED))
+    order = (("refused", REFUSED), ("unusable", USAGE), ("not checked", UNDECIDED))
     raise typer.Exit(next((code for status, code in order if status in statuses), DONE))

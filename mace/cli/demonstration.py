@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mace.base.exit_codes import DONE, UNDECIDED
 from mace.base.formats import schema_of
 from mace.cli.alive import alive
-from mace.cli.options import print_json, say, terminal
+from mace.cli.output import print_json, say, terminal
 from mace.cli.progress import Beat
 from mace.explain.answer import Answer
 from mace.explain.explainer import Explainer
+from mace.solve.status import is_final
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +72,7 @@ def _scaled(space: Space, model: Any) -> Any:
 
 
 def run_demo(as_json: bool) -> int:
-    """Print the demo; returns the exit code (0, or 5 if an answer is not optimal or infeasible)."""
+    """Print the demo; returns the exit code: DONE if every answer is optimal or infeasible, else UNDECIDED."""
     from mace.datasets import load
 
     dataset = load("loans")
@@ -108,7 +110,7 @@ def run_demo(as_json: bool) -> int:
             f"mace menu --model {KEPT} --trust-pickle --data loans --row 3 --goal 1\n",
             nl=False,  # commands to be copied are not broken
         )
-    return 0 if all(part.answer.status in ("optimal", "infeasible") for part in shown) else 5
+    return DONE if all(is_final(part.answer.status) for part in shown) else UNDECIDED
 
 
 def _keep(model: Any, name: str) -> bool:

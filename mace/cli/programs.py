@@ -10,21 +10,9 @@ import typer
 
 from mace.base.files import read_text
 from mace.base.formats import schema_of
-from mace.cli.options import (
-    Asked,
-    Format,
-    FormatOption,
-    Given,
-    Measured,
-    SpaceOption,
-    Trained,
-    print_json,
-    question_of,
-    read_space,
-    say,
-    space_of,
-    terminal,
-)
+from mace.cli.options import Asked, FormatOption, Given, Measured, SpaceOption, Trained, read_space
+from mace.cli.output import Format, print_json, say, terminal
+from mace.cli.resolve import question_of, space_of
 from mace.errors import MaceError
 
 

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from mace.cli.alive import alive
-from mace.cli.options import Given, read_space, say
+from mace.cli.options import Given, read_space
+from mace.cli.output import say
 from mace.errors import MaceError
 
 

@@ -22,7 +22,8 @@ from mace.base.views import Plot, view
 from mace.errors import MaceError
 from mace.explain.level import Level
 from mace.explain.proved import Proved
-from mace.solve.driver import Asked, Status
+from mace.solve.driver import Asked
+from mace.solve.status import Status
 from mace.space.space import Space
 
 if TYPE_CHECKING:

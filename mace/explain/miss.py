@@ -29,8 +29,9 @@ from mace.problem.proof import Leaf, Proof
 from mace.problem.question import Question
 from mace.problem.shortfall import Measured, doubt, measured, missed, relaxed
 from mace.solve.choice import choose
-from mace.solve.driver import Bracket, Status, bracket_optimum
+from mace.solve.driver import Bracket, bracket_optimum
 from mace.solve.protocol import Gap, Limits, Oracle
+from mace.solve.status import Status
 from mace.space.axes import Point
 from mace.tables.table import Ensemble
 

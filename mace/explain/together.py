@@ -27,7 +27,7 @@ from mace.problem.diversity import Diversity
 from mace.problem.exclusions import Avoid, AvoidBox
 from mace.problem.proof import Bounds, Leaf, Split
 from mace.problem.question import Question
-from mace.solve.driver import Bracket, Status
+from mace.solve.driver import Bracket
 from mace.solve.protocol import Gap, Limits
 from mace.solve.regions import (
     Held,
@@ -44,6 +44,7 @@ from mace.solve.regions import (
     most_worth,
     single,
 )
+from mace.solve.status import Status
 from mace.space.axes import Box, GridAxis, Point, Side, full, overlap, within
 from mace.tables.table import Network
 

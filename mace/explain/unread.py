@@ -49,8 +49,9 @@ from mace.search.protocol import Effort, Proposal, Proposer, Run, Task
 from mace.search.registry import ProposerSpec, proposer_of
 from mace.search.score import Score
 from mace.search.tabu import Tabu
-from mace.solve.driver import Asked, Bracket, Status
+from mace.solve.driver import Asked, Bracket
 from mace.solve.protocol import Gap
+from mace.solve.status import Status, is_final
 from mace.space.axes import Point
 from mace.space.space import Space
 from mace.tables.table import Label
@@ -298,7 +299,7 @@ class _Search:
         if not (self.constrained and movable) and points_of(task) <= room:
             return self._proved(enumerate_points(run), aim, task)
         found = self._over_boxes(run, aim)
-        if found is not None and found.status in ("optimal", "infeasible"):
+        if found is not None and is_final(found.status):
             return found
         lower, note = (Fraction(0), "") if found is None else (found.lower, found.note)
         trace = []

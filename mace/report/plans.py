@@ -15,7 +15,7 @@ from mace.base.exact import nearest
 from mace.base.figures import at_least, cell
 from mace.errors import MaceError
 from mace.present.html import grid
-from mace.present.words import bracketed
+from mace.present.words import COLORS, bracketed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,8 +128,7 @@ def as_rich(plan: Plan) -> RenderableType:
         for row in _rows(plan):
             table.add_row(*(Text(cell) for cell in row))
         parts.append(table)
-    color = {"optimal": "green", "infeasible": "magenta", "bounded": "yellow", "unknown": "red"}[plan.status]
-    parts.append(Text(bounds(plan), style=color))
+    parts.append(Text(bounds(plan), style=COLORS[plan.status]))
     parts += [Text(f"note: {one_line(note)}", style="dim") for note in plan.notes]
     parts.append(Text(f"{plan.searched} boxes, {plan.seconds:.3f} s", style="dim"))
     return Group(*parts, *(as_rich(other) for other in plan.others))

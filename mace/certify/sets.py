@@ -13,7 +13,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from mace.certify.numbers import text
-from mace.certify.writer import Certificate, certificate, side_text, statement
+from mace.certify.statement import side_text, statement
+from mace.certify.writer import Certificate, certificate
 from mace.errors import CertificateError
 from mace.problem.diversity import Diversity
 from mace.problem.exclusions import Avoid

@@ -143,7 +143,7 @@ def _extracted(file: Path, data: Any) -> Verified:
 def _differences(data: Any, about: tuple[Given, Measured, Asked]) -> list[str]:
     """How a certificate's statement differs from the question; what it excludes is asked of the model again."""
     from mace.certify.exclusions import without
-    from mace.certify.writer import same_statement
+    from mace.certify.statement import same_statement
 
     if isinstance(data, dict) and "mace_plan" in data:
         raise MaceError(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SEED = 0
 FOREST = "random forest, 100 trees"
 KEPT = "forest.joblib"
+RULE = 100  # columns of the line with a title
 BETTER = {"Income": 1, "Savings": 1, "Debts": -1, "MissedPayments": -1}  # the way in which people expect approval
 
 
@@ -91,12 +92,12 @@ def run_demo(as_json: bool) -> int:
         _print(shown[-1], as_json)
     shown.append(_part("three different ways (forest)", explainers[FOREST], row, count=3))
     _print(shown[-1], as_json)
-    # Which applicants have no way out is a question of its own: here only the terms of the loan may change.
-    fixed: Any = {f.name: "fixed" for f in space.features if f.name not in ("LoanMonths", "Purpose")}
+    # Who has no way out is a question of its own: here only the months of the loan may change.
+    fixed: Any = {f.name: "fixed" for f in space.features if f.name != "LoanMonths"}
     alive.doing = "looking for somebody who has no way out"
     stuck = Explainer(trained[FOREST], space.change(rules=(), **fixed), background=rows)
     hopeless = _hopeless(stuck, rows)
-    shown.append(_part("only the months and the purpose of the loan may change (forest)", stuck, hopeless))
+    shown.append(_part("only the months of the loan may change (forest)", stuck, hopeless))
     _print(shown[-1], as_json)
     kept = _keep(trained[FOREST], KEPT)
     if as_json:
@@ -170,7 +171,7 @@ def _print(part: Shown, as_json: bool) -> None:
     from rich.rule import Rule
 
     shown = terminal()
-    shown.print(Rule(part.title, align="left"))
+    shown.print(Rule(part.title, align="left"), width=min(shown.width, RULE))  # a file is as wide as its lines
     shown.print(part.answer)
     for line in remarks(part.answer):
         shown.print(f"remark: {line}")

@@ -44,6 +44,11 @@ IDEAS = [
             "mace/search/blackbox.py": "a model that nobody looks into",
         },
     ),
+    Idea(
+        "what a set of levels or features holds that is written as a mask",
+        "mace/base/bits.py",
+        r"for (\w+) in range\(.*>> \1 & 1\b",
+    ),
     Idea("which oracle may answer a question", "mace/solve/choice.py", r"\bPROVERS\b"),
     Idea(
         "what of an oracle's proof counts before the checker has read it",

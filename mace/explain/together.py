@@ -45,7 +45,7 @@ from mace.solve.regions import (
     single,
 )
 from mace.solve.status import Status
-from mace.space.axes import Box, GridAxis, Point, Side, full, overlap, within
+from mace.space.axes import Box, GridAxis, Point, Side, full, overlap, whole, within
 from mace.tables.table import Network
 
 
@@ -128,7 +128,7 @@ class Choosing:
         self.boxes: dict[Box, int] = {}  # by number
         self.met: dict[tuple[int, int], bool] = {}  # of two numbers, the first one not larger
         self.worth: dict[tuple[Box, Box], Fraction] = {}
-        self.everywhere = tuple(full(axis) for axis in question.axes)
+        self.everywhere = whole(question.axes)
         pairs = count * (count - 1) // 2
         self.found.lower -= pairs * self.most_worth(self.everywhere, self.everywhere)
         self.held: dict[Box, Held] = {}

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.bits import members
 from mace.base.deadline import Deadline
 from mace.base.exact import nearest
 from mace.compilers.enclosures.bounds import Floats, Range
@@ -27,7 +28,7 @@ from mace.problem.distance import Norm
 from mace.problem.goals import MARGIN_UNIT, Classes, Margin, Probability, Value, Wanted
 from mace.search.protocol import Run
 from mace.solve.protocol import Gap
-from mace.space.axes import Axis, Box, GridAxis, Point, Side, full
+from mace.space.axes import Axis, Box, GridAxis, Point, Side, whole
 from mace.tables.table import Bools
 
 BATCH = 64
@@ -122,8 +123,7 @@ class BoxSearch:
     def bounded(self) -> Bounded:
         """Divide the space until the nearest point is known, or a limit is met."""
         waiting: list[tuple[float, int, Box, Fraction]] = []
-        whole = tuple(map(full, self.axes))
-        self._push(waiting, whole)
+        self._push(waiting, whole(self.axes))
         looked, why = 0, ""
         size = at_once(self.enclosure)
         while waiting:
@@ -160,7 +160,7 @@ class BoxSearch:
         if side not in self.known[j]:
             axis = self.axes[j]
             if isinstance(side, int):
-                levels = [k for k in range(side.bit_length()) if side >> k & 1]
+                levels = members(side)
                 index = min(levels, key=axis.delta)
                 middle = index
             else:
@@ -271,7 +271,7 @@ def _parts(box: Box, j: int, axes: Sequence[Axis]) -> list[Box]:
     """A box divided along one feature."""
     side, axis = box[j], axes[j]
     if isinstance(side, int):
-        levels = [k for k in range(side.bit_length()) if side >> k & 1]
+        levels = members(side)
         first = [axis.start] if axis.start in levels else levels[: len(levels) // 2]
         one = sum(1 << k for k in first)
         sides: list[Side] = [one, side & ~one]

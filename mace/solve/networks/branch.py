@@ -14,12 +14,11 @@ import numpy as np
 from mace.base.exact import exact
 from mace.problem.exclusions import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.proof import Phase, Split
-from mace.solve.conditions import Closed, border, close_or_cut, ends
-from mace.solve.networks.exact import single
+from mace.solve.conditions import Closed, border, close_or_cut
 from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.model import FLOATS
 from mace.solve.networks.nodes import Frame, Node
-from mace.space.axes import Axis, Box, GridAxis, Side, holds
+from mace.space.axes import Axis, Box, GridAxis, Side, ends, holds, is_single
 
 TRIED = 16  # splits that are tried before one is chosen
 COARSE = Fraction(1, 10**11)  # of a range; brackets close to within 1e-9
@@ -107,7 +106,7 @@ class Branching:
         assert node.point is not None
         point = self.frame.rounded(node.point, outward=False)
         question = self.frame.question
-        wide = [j for j, side in enumerate(node.box) if not single(side)]
+        wide = [j for j, side in enumerate(node.box) if not is_single(side)]
         moved = [j for j in wide if point[j] != question.axes[j].start and holds(node.box[j], question.axes[j].start)]
         if question.most_changes is not None and len(question.changed(point)) > question.most_changes and moved:
             return isolate(node.box[moved[0]], moved[0], question.axes[moved[0]].start)

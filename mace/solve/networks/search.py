@@ -18,14 +18,13 @@ from mace.problem.proof import Phase, Split
 from mace.solve.conditions import broken, inside
 from mace.solve.networks.balls import in_balls, sums_nothing
 from mace.solve.networks.branch import TRIED, Branching
-from mace.solve.networks.exact import single
 from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.nodes import Node
 from mace.solve.networks.points import SMALL, Points
 from mace.solve.networks.tighten import tighten
 from mace.solve.protocol import Gap, Limits, Proved
 from mace.solve.witnesses import Witnesses
-from mace.space.axes import Box, holds
+from mace.space.axes import Box, holds, is_single
 
 LIKELY = 2  # units, of those tried in the tableau of a node, whose sides are bounded on their own
 LEAST_GAIN = 1e-9  # what a side that gains nothing counts as
@@ -331,7 +330,7 @@ class Search(Points):
     def settle(self, node: Node) -> None:
         """Close a node that cannot be split: where it is a single point, the deployed model is asked about it."""
         node.closed = "dual"
-        if all(map(single, node.box)):
+        if all(map(is_single, node.box)):
             point = tuple(s[0] if isinstance(s, tuple) else s.bit_length() - 1 for s in node.box)
             distance = self.question.distance_of(point)
             if not self.nearer(distance):

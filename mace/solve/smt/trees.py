@@ -21,6 +21,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from mace.base.bits import members
 from mace.base.exact import exact
 from mace.problem.distance import Charge
 from mace.problem.question import Question
@@ -146,7 +147,7 @@ class EnsembleTerms:
         assert isinstance(axis, LevelAxis)
         if side >> axis.start & 1:
             return Fraction(0)
-        deltas = [axis.delta(level) for level in range(axis.count) if side >> level & 1]
+        deltas = [axis.delta(level) for level in members(side)]
         return self.charges[place].part(min(deltas))
 
     def _drop_hopeless(self) -> None:

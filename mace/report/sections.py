@@ -204,7 +204,7 @@ def reach(audit: Audit) -> Section | None:
         + _cut(len(display.groups), MOST_PANELS, "groups"),
     )
     words = [
-        "A curve that stays lower asks more of its group; where it ends below 100%, the rest has no way out"
+        "A lower curve: this group has to change more. Where it ends below 100%, the rest has no way out"
         f"{', or is not decided' if audit.undecided else ''}."
     ]
     return Section("reach", "Group by group", words, [plot])

@@ -22,7 +22,7 @@ from mace.problem.distance import Charge, Norm
 from mace.problem.diversity import Diversity
 from mace.problem.question import Question
 from mace.solve.conditions import between, extremes
-from mace.space.axes import Axis, Box, GridAxis, Point, Side, ends, holds, index_alone, whole
+from mace.space.axes import Axis, Box, GridAxis, Point, Side, ends, holds, index_alone, is_single, whole
 
 MOST_SIDES = 16  # boxes of one set of changed features that are bounded at once: grids go up or down
 _LOOK = 4096  # steps of a choice between two looks at the clock
@@ -42,7 +42,7 @@ class Region(NamedTuple):
 
 def single(box: Box) -> bool:
     """Whether a box is one point."""
-    return all(side[0] == side[1] if isinstance(side, tuple) else not side & (side - 1) for side in box)
+    return all(map(is_single, box))
 
 
 def only(point: Point, axes: Sequence[Axis]) -> Box:

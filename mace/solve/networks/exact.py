@@ -32,9 +32,11 @@ ROOM = 64  # bits below the point in bounds of hidden units and in their slopes
 
 
 class Beside(NamedTuple):
-    """What an axis adds to a sum beside its distance and its columns.
+    """What multipliers add for an axis, beside its distance and its columns.
 
-    share: of its cost where it is the largest change, or None. push: what any change costs. pull: times its value.
+    share: the part of the linf cost that is charged to this axis, per delta; None for none.
+    push:  the multiplier of the limit on changes: what any change costs.
+    pull:  the multipliers of linear rules: a factor of the axis's value.
     """
 
     share: Fraction | None
@@ -81,7 +83,15 @@ class Exact(Values):
         upper: Array,
         q: Fraction | None,
     ) -> Fraction | None:
-        """What the multipliers prove about a box (q None: without distance); None if nothing of it is in the ball."""
+        """The lower bound that multipliers prove on the distance of points of a box with one part of the goal.
+
+        phase:        (H, N) for H hidden layers of up to N units: 1 or -1 where the phase of a ReLU is fixed, else 0.
+        lower, upper: (H, N) bounds of the inputs of the hidden units.
+        q:            radius of the ball that the box is cut to. None: the distance does not count, and a bound above 0
+                      says that the box has no such point.
+        Returns None if nothing of the box is in the ball.
+        Source: proofs/FORMAT.md, "Rule dual": weak duality, layer by layer from the scores back to the features.
+        """
         inside = self.cut(box, q) if q is not None else box
         if inside is None:
             return None
@@ -142,7 +152,7 @@ class Exact(Values):
     def _axis(
         self, j: int, side: Side, coefficients: list[int], bits: int, beside: Beside, distance: bool
     ) -> tuple[int, int]:  # fmt: skip
-        """The least of cost plus coefficients times columns over one side of the box, times 2^bits: above, below."""
+        """The least of cost + coefficients * columns over one side of the box, times 2^bits: numerator, denominator."""
         axis, (share, push, pull) = self.question.axes[j], beside
         if isinstance(side, tuple):
             low, high = side
@@ -177,7 +187,7 @@ class Exact(Values):
 
 
 class Prepared(NamedTuple):
-    """Both sides of a question: in doubles and exact."""
+    """A question in doubles, and in exact numbers."""
 
     numbers: Numbers
     exact: Exact
@@ -187,7 +197,7 @@ _LAST: Recent[Prepared] = Recent(1)
 
 
 def prepared(question: Question) -> Prepared:
-    """Both sides of a question, whatever is excluded from it: made once for its search and for its certificate."""
+    """A question both ways, whatever it excludes: made once for its search and for its certificate."""
 
     def make() -> Prepared:
         made = numbers(question)

@@ -27,9 +27,11 @@ BUDGETS = 1000  # whose ends on the axes are kept
 
 
 class Worth(NamedTuple):
-    """What one value of a feature costs and what its columns are: exact, and made once a value.
+    """What one value of a feature costs, and what its columns are: exact, and made once for each value.
 
-    All numbers are integers over `below`. part: its l0 and l1 cost. peak: its cost where it is the largest change.
+    All numbers are numerators over the denominator `below`.
+    part_above:  the l0 and l1 cost.    peak_above: the linf cost, where this is the largest change.
+    delta_above: the scaled change.     columns:    the model's columns of this feature.
     """
 
     below: int
@@ -50,12 +52,16 @@ class Worth(NamedTuple):
 
     @property
     def reach(self) -> Fraction:
-        """Both."""
+        """What a point with this value costs at least: both."""
         return Fraction(self.part_above + self.peak_above, self.below)
 
 
 class Scale(NamedTuple):
-    """An axis of doubles in integers: the start, over `unit`; the scale; what a change costs, over `below`."""
+    """An axis of doubles, in integers.
+
+    start / unit:  the start.    above / under: the scale of the axis.
+    once, slope, peak: what a change costs (see `Charge`), over `below`.
+    """
 
     start: int
     unit: int

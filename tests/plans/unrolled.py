@@ -21,9 +21,9 @@ from mace.errors import MaceError
 from mace.language import Program
 from mace.plans.changes import Changes
 from mace.plans.task import COST, Indices, Replayed, Task, Variant
-from mace.solve.smt.axes import Term
 from mace.solve.smt.encode import Encoding
 from mace.solve.smt.process import Answer, SolverProcess
+from mace.solve.smt.terms import Term
 from mace.space.axes import Axis, GridAxis
 from mace.worlds.affine import Form
 from mace.worlds.forms import Enclosing, UnboundedError

@@ -25,8 +25,9 @@ from mace.base.bits import members
 from mace.base.exact import exact
 from mace.problem.distance import Charge
 from mace.problem.question import Question
-from mace.solve.smt.axes import GridTerm, LevelTerm, Term, Terms
+from mace.solve.smt.axes import GridTerm, LevelTerm
 from mace.solve.smt.cuts import Cuts, hull, others
+from mace.solve.smt.terms import Term, Terms
 from mace.space.axes import GridAxis, LevelAxis, Point
 from mace.tables.margins import Slack, compare_slack
 from mace.tables.table import Compare, Ensemble, Tree

@@ -44,6 +44,13 @@ class Beside(NamedTuple):
     pull: Fraction
 
 
+class Weighed(NamedTuple):
+    """A linear function: integer coefficients, whose power of two the caller knows, and a constant."""
+
+    z: list[int]
+    constant: Fraction
+
+
 class Exact(Values):
     """The exact side of one question: its values, and what multipliers prove."""
 
@@ -95,24 +102,11 @@ class Exact(Values):
         inside = self.cut(box, q) if q is not None else box
         if inside is None:
             return None
-        compares, slacks = self.question.goal.decision[part], self.parts[part].slack
-        push = multipliers.changes
-        ruled, pulls = self._ruled(multipliers)
-        constant = ruled - push * self.most
-        z = [0] * len(self.layers[-1].bias)
-        for value, compare, slack in zip(multipliers.goal, compares, slacks, strict=True):
-            constant += value * (exact(compare.than) - slack)
-            scaled = _scaled(value)
-            if compare.plus is not None:
-                z[compare.plus] -= scaled
-            if compare.minus is not None:
-                z[compare.minus] += scaled
+        z, constant = self._of_scores(part, multipliers)
         scale = V  # z are integers times 2^-scale
         for layer in range(len(self.layers) - 1, 0, -1):
-            weights, offsets = self.integers[layer]
-            constant += Fraction(sum(map(mul, offsets, z)), 1 << (scale + self.bits))
-            factors = [value for value in z if value]
-            v = [sum(map(mul, compress(row, z), factors)) for row in weights]
+            v, offset = self._through(layer, z, scale)
+            constant += offset
             below = layer - 1
             if self.layers[below].activation != "relu":
                 z, scale = v, scale + self.bits
@@ -124,19 +118,38 @@ class Exact(Values):
             bounds = (lower[below].tolist(), upper[below].tolist())
             z, moved = _below_relus(below, v, multipliers, phase, *bounds)
             constant += Fraction(moved, 1 << (V + ROOM))
-        weights, offsets = self.integers[0]
-        constant += Fraction(sum(map(mul, offsets, z)), 1 << (scale + self.bits))
-        factors = [value for value in z if value]  # many are 0
-        gathered = [sum(map(mul, compress(row, z), factors)) for row in weights]
+        gathered, offset = self._through(0, z, scale)
+        ruled, pulls = self._ruled(multipliers)
+        constant += offset + ruled - multipliers.changes * self.most
         least = 0  # times 2^-(scale + bits + ROOM)
         for j, side in enumerate(inside):
             share = multipliers.largest.get(j)
             mine = [gathered[place] for place, _ in self.columns[j]]
             peak = None if share is None else share * self.charges[j].peak
-            costs = Beside(peak, push, pulls.get(j, Fraction(0)))
+            costs = Beside(peak, multipliers.changes, pulls.get(j, Fraction(0)))
             top, bottom = self._axis(j, side, mine, scale + self.bits, costs, q is not None)
             least += (top << ROOM) // bottom
         return constant + Fraction(least, 1 << (scale + self.bits + ROOM))
+
+    def _of_scores(self, part: int, multipliers: Multipliers) -> Weighed:
+        """What the multipliers of the goal's comparisons make of the scores; coefficients times 2^-V."""
+        z, constant = [0] * len(self.layers[-1].bias), Fraction(0)
+        compares, slacks = self.question.goal.decision[part], self.parts[part].slack
+        for value, compare, slack in zip(multipliers.goal, compares, slacks, strict=True):
+            constant += value * (exact(compare.than) - slack)
+            scaled = _scaled(value)
+            if compare.plus is not None:
+                z[compare.plus] -= scaled
+            if compare.minus is not None:
+                z[compare.minus] += scaled
+        return Weighed(z, constant)
+
+    def _through(self, layer: int, z: list[int], scale: int) -> Weighed:
+        """Coefficients of a layer's outputs (times 2^-scale) as those of its inputs (times 2^-(scale + bits))."""
+        weights, offsets = self.integers[layer]
+        constant = Fraction(sum(map(mul, offsets, z)), 1 << (scale + self.bits))
+        factors = [value for value in z if value]  # many are 0
+        return Weighed([sum(map(mul, compress(row, z), factors)) for row in weights], constant)
 
     def _ruled(self, multipliers: Multipliers) -> tuple[Fraction, dict[int, Fraction]]:
         """What the multipliers of linear rules add up to: the constant, and a factor for each feature."""

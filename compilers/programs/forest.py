@@ -11,12 +11,12 @@ from fractions import Fraction
 
 from mace.base.exact import exact
 from mace.compilers.programs.tree import nested
-from mace.compilers.programs.verdict import Asked, Side, difference, sides, total, verdict
+from mace.compilers.programs.verdict import Purpose, Side, difference, sides, total, verdict
 from mace.language.syntax import Assign, Block, Expr, Name, Number, Program
 from mace.tables.table import Ensemble
 
 
-def forest_program(table: Ensemble, asked: Asked) -> Program:
+def forest_program(table: Ensemble, asked: Purpose) -> Program:
     """The program of an ensemble of any number of trees."""
     wanted = sides(table, asked.goal)
     start = [exact(value) for value in table.start]

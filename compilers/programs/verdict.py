@@ -26,7 +26,7 @@ Side: TypeAlias = tuple[int | None, int | None]  # plus and minus of a Compare
 
 
 @dataclass(frozen=True)
-class Asked:
+class Purpose:
     """What a program is compiled for.
 
     names:     the model's columns, in order; the inputs of the program.
@@ -78,13 +78,13 @@ def difference(side: Side, scores: Sequence[Fraction]) -> Fraction:
     return (scores[plus] if plus is not None else Fraction(0)) - (scores[minus] if minus is not None else Fraction(0))
 
 
-def verdict(table: Ensemble | Network, asked: Asked, of: Callable[[Side], Expr]) -> Block:
+def verdict(table: Ensemble | Network, asked: Purpose, of: Callable[[Side], Expr]) -> Block:
     """The statements that return; `of` gives the expression of a side, not divided."""
     if asked.goal is not None:
         return (Return(_met(table, asked, of, asked.goal)),)
     if not table.classes:
         raise ModelError(f"{table.name} has no classes: give a goal")
-    exactly = Asked(asked.names)
+    exactly = Purpose(asked.names)
     if len(table.classes) == 1:
         return (Return(Number(Fraction(0))),)
     if len(table.classes) == 2:
@@ -98,7 +98,7 @@ def verdict(table: Ensemble | Network, asked: Asked, of: Callable[[Side], Expr])
     return (*block, Return(Name(winner)))
 
 
-def decide(table: Ensemble | Network, asked: Asked, scores: Sequence[Fraction]) -> Expr:
+def decide(table: Ensemble | Network, asked: Purpose, scores: Sequence[Fraction]) -> Expr:
     """What `verdict` would return for known scores, as a literal."""
     if asked.goal is None:
         return Number(Fraction(max(range(table.outputs), key=lambda output: (scores[output], -output))))
@@ -111,7 +111,7 @@ def decide(table: Ensemble | Network, asked: Asked, scores: Sequence[Fraction]) 
     return Truth(any(all(counts(compare) for compare in part) for part in asked.goal))
 
 
-def _met(table: Ensemble | Network, asked: Asked, of: Callable[[Side], Expr], goal: Decision) -> Expr:
+def _met(table: Ensemble | Network, asked: Purpose, of: Callable[[Side], Expr], goal: Decision) -> Expr:
     """The goal as one bool expression."""
     divide = table.divide if isinstance(table, Ensemble) else 1
 

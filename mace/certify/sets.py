@@ -47,7 +47,7 @@ class Prices(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
+class SetClaim:
     """A set of `count` points; none has a smaller sum than `claim`, or (None) there is none."""
 
     count: int
@@ -58,7 +58,7 @@ class Asked:
 
 def set_certificate(
     question: Question,
-    asked: Asked,
+    asked: SetClaim,
     points: Sequence[Point],
     regions: Sequence[Box],
     facts: Sequence[Fact],

@@ -12,7 +12,7 @@ from mace.base.escape import one_line
 from mace.base.exit_codes import DONE, REFUSED, SOLVERS_AGREE, UNDECIDED, USAGE
 from mace.base.files import reason
 from mace.base.formats import schema_of
-from mace.cli.options import Asked, FormatOption, Given, Measured
+from mace.cli.options import FormatOption, Given, Measured, RowAndGoal
 from mace.cli.output import Format, print_json, say
 from mace.cli.resolve import explainer_of
 from mace.errors import CertificateError, FileError, MaceError
@@ -37,7 +37,7 @@ RESTS_ON = (
 
 def check(
     given: Given,
-    asked: Asked,
+    asked: RowAndGoal,
     measured: Measured,
     file: Annotated[
         Path | None,
@@ -140,7 +140,7 @@ def _extracted(file: Path, data: Any) -> Verified:
     return verified(file, data)
 
 
-def _differences(data: Any, about: tuple[Given, Measured, Asked]) -> list[str]:
+def _differences(data: Any, about: tuple[Given, Measured, RowAndGoal]) -> list[str]:
     """How a certificate's statement differs from the question; what it excludes is asked of the model again."""
     from mace.certify.exclusions import without
     from mace.certify.statement import same_statement
@@ -159,7 +159,7 @@ def _differences(data: Any, about: tuple[Given, Measured, Asked]) -> list[str]:
         return [error.message]
 
 
-def _question(about: tuple[Given, Measured, Asked]) -> tuple[Question, Callable[[Point], bool]]:
+def _question(about: tuple[Given, Measured, RowAndGoal]) -> tuple[Question, Callable[[Point], bool]]:
     """The question about the row, and whether the deployed model has its goal at a point."""
     given, measured, asked = about
     explainer, row = explainer_of(given, measured, asked)
@@ -172,7 +172,10 @@ def _by_solvers(data: Any) -> bool:
 
 
 def _check_solvers(
-    record: SolverCertificate, about: tuple[Given, Measured, Asked], limits: tuple[float | None, int], format: Format
+    record: SolverCertificate,
+    about: tuple[Given, Measured, RowAndGoal],
+    limits: tuple[float | None, int],
+    format: Format,
 ) -> None:
     """Make the record's text again from the model, compare, and ask both solvers; ends the command."""
     if about[0].model is None:

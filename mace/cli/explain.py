@@ -9,7 +9,7 @@ import typer
 
 from mace.base.exit_codes import DONE, NOT_FOUND, UNDECIDED
 from mace.base.files import check_folder
-from mace.cli.options import Asked, FormatOption, Given, Limits, Measured, Prioritised, Proposing, Several
+from mace.cli.options import FormatOption, Given, Limits, Measured, Prioritised, Proposing, RowAndGoal, Several
 from mace.cli.output import Format, print_json, say, terminal
 from mace.cli.progress import Progress
 from mace.cli.proofs import WRITTEN, save_one
@@ -21,7 +21,7 @@ BY_SOLVERS = "the solvers' record was written to {path}; mace check {path} asks 
 
 def explain(
     given: Given,
-    asked: Asked,
+    asked: RowAndGoal,
     measured: Measured,
     prioritised: Prioritised,
     several: Several,

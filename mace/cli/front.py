@@ -10,7 +10,7 @@ import typer
 from mace.base.exit_codes import DONE, UNDECIDED
 from mace.base.files import make_folder
 from mace.cli.alive import alive
-from mace.cli.options import Asked, FormatOption, Given, Limits, Measured, OracleOption, Prioritised
+from mace.cli.options import FormatOption, Given, Limits, Measured, OracleOption, Prioritised, RowAndGoal
 from mace.cli.output import Format, print_json, say
 from mace.cli.plots import check_plot, save_plot
 from mace.cli.proofs import save
@@ -20,7 +20,7 @@ from mace.solve.status import is_final
 
 def front(
     given: Given,
-    asked: Asked,
+    asked: RowAndGoal,
     measured: Measured,
     prioritised: Prioritised,
     limits: Limits,

@@ -231,7 +231,7 @@ class Prioritised:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RowAndGoal:
     """Which row, and what is wanted for it."""
 
     row: Annotated[int, typer.Option("--row", help="Which row of the data to explain, from 0.")] = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mace.cli.options import Asked, Given, Measured, Prioritised, read_space
+from mace.cli.options import Given, Measured, Prioritised, RowAndGoal, read_space
 from mace.errors import MaceError, RowError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def explainer_of(
-    given: Given, measured: Measured, asked: Asked, prioritised: Prioritised | None = None
+    given: Given, measured: Measured, asked: RowAndGoal, prioritised: Prioritised | None = None
 ) -> tuple[Explainer, pd.Series[Any]]:
     """The explainer of a model that is read, and the row that is asked about."""
     from mace.explain.explainer import Explainer
@@ -32,7 +32,7 @@ def explainer_of(
 
 
 def explainer_by_oracle(
-    given: Given, measured: Measured, asked: Asked, prioritised: Prioritised, oracle: str
+    given: Given, measured: Measured, asked: RowAndGoal, prioritised: Prioritised, oracle: str
 ) -> tuple[Explainer | Unread, pd.Series[Any]]:
     """The explainer of any model, and the row: what no reader takes, or `--oracle search`, is only asked."""
     from mace.explain.explainers import explainer_of
@@ -50,7 +50,7 @@ def row_of(frame: pd.DataFrame, number: int) -> pd.Series[Any]:
 
 
 def _read(
-    given: Given, measured: Measured, asked: Asked, prioritised: Prioritised | None
+    given: Given, measured: Measured, asked: RowAndGoal, prioritised: Prioritised | None
 ) -> tuple[Space, pd.Series[Any], dict[str, Any]]:
     """The space, the row, and what an explainer is made with."""
     frame, space = given.read_table()
@@ -59,7 +59,7 @@ def _read(
     return space, row, {"background": frame, **settings}
 
 
-def question_of(given: Given, measured: Measured, asked: Asked) -> Question:
+def question_of(given: Given, measured: Measured, asked: RowAndGoal) -> Question:
     """The question about the row."""
     explainer, row = explainer_of(given, measured, asked)
     return explainer.question(row, asked.goal, asked.most_changes)[0]

@@ -16,7 +16,7 @@ from mace.space.axes import Point
 from mace.tables.table import Formula, Label
 
 IN_DOUBT = "rounding leaves in doubt"
-WRITTEN_LATER = "the proof is long: its certificate is written when you ask for it, beyond the time limit"
+WRITTEN_LATER = "the proof is long: its certificate is written when you ask for it, which the time limit does not count"
 
 
 def answer_of(

@@ -115,7 +115,7 @@ class _Grown:
         return math.prod((size(side) for side in self.sides.values()), start=Fraction(1))
 
 
-class Around:
+class BoxesAround:
     """The questions about boxes around one point with the goal."""
 
     def __init__(self, question: Question, point: Point, search: Search, limits: Limits) -> None:

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from mace.base.deadline import TimeOverError
-from mace.certify.sets import Asked, Fact, set_certificate
+from mace.certify.sets import Fact, SetClaim, set_certificate
 from mace.certify.writer import Certificate
 from mace.errors import CertificateError
 from mace.problem.distance import Norm
@@ -89,7 +89,7 @@ class Together:
             raise CertificateError("this answer has no certificate: nothing was proved of the sum")
         claim = None if self.status == "infeasible" else self.lower
         boxes = [region.box for region in self.regions]
-        asked = Asked(self.count, self.diversity.hard, claim)
+        asked = SetClaim(self.count, self.diversity.hard, claim)
         return set_certificate(self.question, asked, self.points, boxes, self.facts, self.refused)
 
     def lower_of(self, point: Point) -> Fraction:

@@ -40,8 +40,7 @@ from mace.problem.missing import settled
 from mace.problem.objectives import DistanceSpec, read_distance
 from mace.problem.programs import rule_of
 from mace.search.aims import Aim, GoalAim, Targets, TargetsAim
-from mace.search.asked import Asked as AskedModel
-from mace.search.asked import ExhaustedError, Said, calls_asked
+from mace.search.asked import AskedModel, ExhaustedError, Said, calls_asked
 from mace.search.blackbox import Calls, black_box
 from mace.search.chart import Chart, Floats
 from mace.search.enumeration import MOST, Enumerated, enumerate_points, points_of
@@ -49,7 +48,7 @@ from mace.search.protocol import Effort, Proposal, Proposer, Run, Task
 from mace.search.registry import ProposerSpec, proposer_of
 from mace.search.score import Score
 from mace.search.tabu import Tabu
-from mace.solve.driver import Asked, Bracket
+from mace.solve.driver import Bracket, OracleCall
 from mace.solve.protocol import Gap
 from mace.solve.status import Status, is_final
 from mace.space.axes import Point
@@ -184,7 +183,7 @@ class _Search:
     constrained: frozenset[int]
     callback: Callable[[Bracket], None] | None
     gap: Gap
-    trace: list[Asked] = field(default_factory=list)
+    trace: list[OracleCall] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # what leaves the answers in doubt
     unused: str = ""  # why bounds over boxes are not used
     spent: int = 0  # rows asked about beside the search
@@ -392,7 +391,7 @@ class _Search:
 
     def _progress(self, upper: Fraction, lower: Fraction, point: Point, seconds: float) -> None:
         """Keep an improvement, and tell the caller."""
-        self.trace.append(Asked(None, "proposed", seconds, lower, upper))
+        self.trace.append(OracleCall(None, "proposed", seconds, lower, upper))
         if self.callback is not None:
             self.callback(Bracket(lower, upper, point, "bounded", UNREAD, trace=list(self.trace)))
 

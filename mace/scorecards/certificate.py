@@ -21,7 +21,7 @@ import numpy as np
 
 from mace.base.bits import members
 from mace.base.deadline import Deadline, TimeOverError
-from mace.certify.sets import Asked, Fact, Prices, set_certificate
+from mace.certify.sets import Fact, Prices, SetClaim, set_certificate
 from mace.certify.writer import Certificate
 from mace.errors import CertificateError
 from mace.problem.diversity import Diversity
@@ -71,7 +71,7 @@ def _certificate(
         boxes = _points(problem, question, listed.bins, MOST_POINTS) if bins is None else _bins(problem, question, bins)
         proof = Prover(problem, question, {}, boxes, None, deadline).run()
         fact = Fact(question.without(map(AvoidBox, boxes)), None, proof)
-        return set_certificate(question, Asked(count, diversity, None), [], boxes, [fact], [])
+        return set_certificate(question, SetClaim(count, diversity, None), [], boxes, [fact], [])
     by_prices = _by_prices(problem, objective, rules, count, chosen, deadline)
     reach = chosen.reach if by_prices is None else by_prices.reach
     _beyond_doubt(problem, objective, _beyond(reach), deadline)
@@ -85,7 +85,7 @@ def _certificate(
     proof = Prover(problem, question, objective, boxes, needed, deadline).run()
     fact = Fact(question.without(map(AvoidBox, boxes)), needed, proof)
     prices = None if by_prices is None else _prices(problem, question, by_prices.found)
-    return set_certificate(question, Asked(count, diversity, claim, prices), points, boxes, [fact], [])
+    return set_certificate(question, SetClaim(count, diversity, claim, prices), points, boxes, [fact], [])
 
 
 def _certifiable(problem: Problem, rules: Rules, count: int, chosen: Chosen | None, status: str) -> None:

@@ -28,7 +28,7 @@ from mace.scorecards.card import Bin, Card, card_of
 from mace.scorecards.choosing import Chosen, warm
 from mace.scorecards.optimum import clashing, optimum, sums
 from mace.scorecards.problem import Near, Problem
-from mace.scorecards.request import Request, is_whole, request, row_of
+from mace.scorecards.request import SetRequest, is_whole, request, row_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ class _Generated(NamedTuple):
     values:     objective -> its sum over the set.
     """
 
-    request: Request
+    request: SetRequest
     problem: Problem
     row: Mapping[str, Any]
     index: Any
@@ -186,7 +186,7 @@ class Counterfactual:
         self._last = _Generated(asked, problem, row, index, chosen, status, why, core, values, seconds)
         return self
 
-    def _problem(self, row: Mapping[str, Any], asked: Request) -> Problem:
+    def _problem(self, row: Mapping[str, Any], asked: SetRequest) -> Problem:
         """The row, what may change, which scores will do, and what a change costs."""
         card = self._known
         start = card.places(row)
@@ -223,7 +223,7 @@ class Counterfactual:
         return 1 / width if width > 0 else 0.0
 
     def _confirms(
-        self, row: Mapping[str, Any], places: Sequence[int], start: Sequence[int], asked: Request
+        self, row: Mapping[str, Any], places: Sequence[int], start: Sequence[int], asked: SetRequest
     ) -> bool:  # fmt: skip
         """Whether the scorecard's own `predict` gives a choice the outcome; of a `Card` its numbers say so."""
         card = self._known

@@ -1,6 +1,6 @@
 """The best set of choices by either method of `Counterfactual`, and, where there is none, the conditions that clash.
 
-In:  a `Problem`, a `Request`, a deadline.    Out: a `Chosen` set or None; names of conditions.
+In:  a `Problem`, a `SetRequest`, a deadline.    Out: a `Chosen` set or None; names of conditions.
 Raises TimeOverError; sets that were found before it are handed to `seen`.
 """
 
@@ -15,10 +15,10 @@ from mace.errors import MaceError
 from mace.scorecards.choosing import Chosen, Rules, any_set, best_set, next_level
 from mace.scorecards.hierarchy import allowed, by_priority
 from mace.scorecards.problem import DIFFERENCES, Problem
-from mace.scorecards.request import SOFT, Request
+from mace.scorecards.request import SOFT, SetRequest
 
 
-def optimum(problem: Problem, asked: Request, deadline: Deadline, seen: Callable[[Chosen], None]) -> Chosen | None:
+def optimum(problem: Problem, asked: SetRequest, deadline: Deadline, seen: Callable[[Chosen], None]) -> Chosen | None:
     """The best set; None if there is none.
 
     seen: is given sets of that size that need not be the best.

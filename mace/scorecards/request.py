@@ -1,6 +1,6 @@
 """The arguments of `Counterfactual.generate`, checked, under the names that they have there.
 
-In:  what somebody wrote.    Out: a `Request`; which scores will do (`window`).
+In:  what somebody wrote.    Out: a `SetRequest`; which scores will do (`window`).
 Promise: what is not allowed with this target and outcome raises a MaceError that names the argument.
 """
 
@@ -28,7 +28,7 @@ SOFT = (*DIFFERENCES, OUTCOME)
 
 
 @dataclass(frozen=True)
-class Request:
+class SetRequest:
     """What is wanted of the set.
 
     kind:        "binary", "probability" or "continuous".
@@ -83,9 +83,9 @@ class Request:
 def request(
     card: Card, y: Any, kind: str, count: Any, method: str, objectives: Mapping[str, float] | None, most: Any,
     actionable: Sequence[str] | None, hard: Sequence[str] | None, soft: Mapping[str, float] | None, tolerance: Any,
-) -> Request:  # fmt: skip
+) -> SetRequest:  # fmt: skip
     """The arguments as a Request; raises MaceError."""
-    made = Request(
+    made = SetRequest(
         plain(y), kind, plain(count), method, _objectives(objectives, method), plain(most),
         None if actionable is None else _names("actionable_features", actionable),
         () if hard is None else _names("hard_constraints", hard),
@@ -104,7 +104,7 @@ def request(
     return made
 
 
-def _check_outcome(card: Card, asked: Request) -> None:
+def _check_outcome(card: Card, asked: SetRequest) -> None:
     """Raise MaceError where the scorecard has no such outcome."""
     kinds = ("binary", "probability") if card.target == "binary" else ("continuous",)
     if not isinstance(asked.kind, str) or asked.kind not in kinds:
@@ -118,7 +118,7 @@ def _check_outcome(card: Card, asked: Request) -> None:
         raise MaceError(f"y is {'0 or 1' if asked.kind == 'binary' else 'from 0 to 1'}, got {short(y)}")
 
 
-def _check_constraints(asked: Request) -> None:
+def _check_constraints(asked: SetRequest) -> None:
     """Raise MaceError for a constraint that this outcome does not have."""
     kind, binary = asked.kind, asked.kind == "binary"
     known = DIFFERENCES if binary else (*DIFFERENCES, *ENDS)

@@ -20,7 +20,7 @@ from mace.problem.exclusions import Avoid
 from mace.problem.proof import Proof
 from mace.problem.question import Question
 from mace.solve.lattice import attainable
-from mace.solve.protocol import Found, Gap, Hearing, Limits, Oracle, Proved, Refuted, Replay, Unknown
+from mace.solve.protocol import Found, Gap, Hearing, Limits, Oracle, ProvedBound, Refuted, Replay, Unknown
 from mace.solve.status import Status
 from mace.space.axes import GridAxis, Point
 
@@ -28,7 +28,7 @@ CONTRADICTED = "the oracle refuted a question to which a witness is known; pleas
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OracleCall:
     """One question to the oracle: the radius (None: anywhere), what came back, and how long it took."""
 
     radius: Fraction | None
@@ -55,8 +55,8 @@ class Bracket:
     proof: Proof | None = None
     unproved: str = ""
     refused: tuple[Avoid, ...] = ()
-    spare: Proved | None = None
-    trace: list[Asked] = field(default_factory=list)
+    spare: ProvedBound | None = None
+    trace: list[OracleCall] = field(default_factory=list)
 
 
 def bracket_optimum(
@@ -145,7 +145,7 @@ def _ask(
         else:
             reply = Unknown("the oracle found a point that the deployed model refuses; please report this")
     verdict = {"Found": "found", "Refuted": "refuted", "Unknown": "unknown"}[type(reply).__name__]
-    bracket.trace.append(Asked(radius, verdict, now() - began, bracket.lower, bracket.upper))
+    bracket.trace.append(OracleCall(radius, verdict, now() - began, bracket.lower, bracket.upper))
     return reply
 
 

@@ -63,7 +63,8 @@ class Search:
         self.best, self.upper = known, math.inf
         self.distance: Fraction | None = None
         self.open: list[Node] = []
-        self.stuck: list[float] = []
+        self.stuck: list[float] = []  # bounds of boxes that nothing divides any further
+        self.least = math.inf  # of the bounds of boxes that were closed because of them
         self.root = Branch(whole(question.axes))
         self.count = 0
         self.floats = any(isinstance(axis, GridAxis) and axis.grid.kind != "step" for axis in question.axes)
@@ -102,8 +103,6 @@ class Search:
             return None
         found = exact(max(least, 0.0))
         return found if self.distance is None else min(found, self.distance)
-
-    least = math.inf  # of the bounds of boxes that were closed because of them
 
     def push(self, branch: Branch, known: tuple[Known, ...]) -> None:
         """Keep a box, unless it is closed."""

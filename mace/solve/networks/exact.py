@@ -22,7 +22,7 @@ from mace.problem.lines import both_ways
 from mace.problem.proof import Multipliers
 from mace.problem.question import Question
 from mace.solve.networks.model import Array, Numbers, numbers
-from mace.solve.networks.values import Values
+from mace.solve.networks.values import FeatureValues
 from mace.space.axes import Box, Point, Side
 from mace.tables.margins import in_integers
 from mace.tables.table import Compare, Network
@@ -31,7 +31,7 @@ V = 200  # bits below the point in coefficients
 ROOM = 64  # bits below the point in bounds of hidden units and in their slopes
 
 
-class Beside(NamedTuple):
+class AxisMultipliers(NamedTuple):
     """What multipliers add for an axis, beside its distance and its columns.
 
     share: the part of the linf cost that is charged to this axis, per delta; None for none.
@@ -51,7 +51,7 @@ class Weighed(NamedTuple):
     constant: Fraction
 
 
-class Exact(Values):
+class Exact(FeatureValues):
     """The exact side of one question: its values, and what multipliers prove."""
 
     def __init__(self, question: Question, numbers: Numbers) -> None:
@@ -126,7 +126,7 @@ class Exact(Values):
             share = multipliers.largest.get(j)
             mine = [gathered[place] for place, _ in self.columns[j]]
             peak = None if share is None else share * self.charges[j].peak
-            costs = Beside(peak, multipliers.changes, pulls.get(j, Fraction(0)))
+            costs = AxisMultipliers(peak, multipliers.changes, pulls.get(j, Fraction(0)))
             top, bottom = self._axis(j, side, mine, scale + self.bits, costs, q is not None)
             least += (top << ROOM) // bottom
         return constant + Fraction(least, 1 << (scale + self.bits + ROOM))
@@ -163,7 +163,7 @@ class Exact(Values):
         return constant, pulls
 
     def _axis(
-        self, j: int, side: Side, coefficients: list[int], bits: int, beside: Beside, distance: bool
+        self, j: int, side: Side, coefficients: list[int], bits: int, beside: AxisMultipliers, distance: bool
     ) -> tuple[int, int]:  # fmt: skip
         """The least of cost + coefficients * columns over one side of the box, times 2^bits: numerator, denominator."""
         axis, (share, push, pull) = self.question.axes[j], beside

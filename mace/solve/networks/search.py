@@ -22,7 +22,7 @@ from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.nodes import Node
 from mace.solve.networks.points import SMALL, Points
 from mace.solve.networks.tighten import tighten
-from mace.solve.protocol import Gap, Limits, Proved
+from mace.solve.protocol import Gap, Limits, ProvedBound
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box, holds, is_single
 
@@ -65,8 +65,8 @@ class Search(Points):
         self.reading = READING if self.numbers.net.relu.any() else COPYING
         self.alone = self.deadline.share(ALONE)
         self.keep: Callable[[Search], None] = lambda _: None  # called now and then while the tree grows
-        self.kept = Proved(Fraction(0), None)  # what was proved while the search went on
-        self.spare: Proved | None = None  # what was kept first, whose proof is the shortest
+        self.kept = ProvedBound(Fraction(0), None)  # what was proved while the search went on
+        self.spare: ProvedBound | None = None  # what was kept first, whose proof is the shortest
         self.tightens = True  # whether nodes may be tightened at all
         self.tightened = 3 * self.widest  # the distance at which the root was tightened last
         self.worth = 0  # how often tightening a node may still be in vain

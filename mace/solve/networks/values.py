@@ -1,6 +1,6 @@
 """The values of features in exact numbers: what each costs, what the model's columns are there, which lie in a ball.
 
-In:  a question about a linear model or a network.    Out: `Values`.
+In:  a question about a linear model or a network.    Out: `FeatureValues`.
 Promise: all numbers are exact, but for the ends of `_shortened`, which leave a few doubles more in the ball. Integers
 over a common denominator are several times as fast as fractions, in the innermost loop of every exact bound.
 """
@@ -88,7 +88,7 @@ class Scale(NamedTuple):
         )
 
 
-class Values:
+class FeatureValues:
     """The values of the features of one question.
 
     forms: of each column that is an affine function of its feature, that function; None for the others.

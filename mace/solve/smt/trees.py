@@ -69,6 +69,7 @@ class EnsembleTerms:
         self.cuts = Cuts(question.model, self.columns, axes)
         self._reached: list[dict[int, Term]] = []
         self._rough: list[Term] = []
+        self._hopeless: list[set[int]] | None = None  # leaves with which no sum has the goal, by tree
         self.roots = [self._pruned(tree) for tree in self.model.trees]
         self.lattices = [[_Lattice(self.model, compare) for compare in part] for part in question.goal.decision]
         self._drop_hopeless()
@@ -169,8 +170,6 @@ class EnsembleTerms:
             {leaf.nodes[0] for leaf in _leaves(root) if hopeless(leaf, top)}
             for root, top in zip(self.roots, tops, strict=True)
         ]
-
-    _hopeless: list[set[int]] | None = None
 
     # ------------------------------------------------------------------ formulae
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mace.base.exact import exact
-from mace.compilers.programs.verdict import Purpose, Side, sides, total, verdict
+from mace.compilers.programs.verdict import Operands, Purpose, sides, total, verdict
 from mace.errors import ModelError
 from mace.language.syntax import Apply, Assign, Block, Expr, Name, Number, Op, Program
 from mace.tables.table import Layer, Network
@@ -28,7 +28,7 @@ def scored(table: Network, asked: Purpose, arriving: Sequence[str]) -> Block:
     names = {output: asked.fresh(f"score_{output}") for output in sorted(wanted)}
     assigned = tuple(Assign(name, weighted(table.layers[-1], output, arriving)) for output, name in names.items())
 
-    def of(side: Side) -> Expr:
+    def of(side: Operands) -> Expr:
         plus, minus = side
         parts: list[Expr] = [Name(names[plus])] if plus is not None else []
         if minus is not None:

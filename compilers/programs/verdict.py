@@ -22,7 +22,7 @@ from mace.tables.margins import Needed, Slack
 from mace.tables.table import Compare, Decision, Ensemble, Network, decision_of
 
 Reading: TypeAlias = Literal["possible", "sure", "exact"]
-Side: TypeAlias = tuple[int | None, int | None]  # plus and minus of a Compare
+Operands: TypeAlias = tuple[int | None, int | None]  # plus and minus of a Compare
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Purpose:
         return margins.needed(compare, self.slack(table, compare), sure=self.reading == "sure")
 
 
-def sides(table: Ensemble | Network, goal: Decision | None) -> tuple[Side, ...]:
+def sides(table: Ensemble | Network, goal: Decision | None) -> tuple[Operands, ...]:
     """The differences of scores that decide, each once: all that a program has to compute."""
     if goal is not None:
         return tuple(dict.fromkeys((compare.plus, compare.minus) for part in goal for compare in part))
@@ -72,13 +72,13 @@ def sides(table: Ensemble | Network, goal: Decision | None) -> tuple[Side, ...]:
     return ((1, 0),) if table.outputs == 2 else tuple((output, None) for output in range(table.outputs))
 
 
-def difference(side: Side, scores: Sequence[Fraction]) -> Fraction:
+def difference(side: Operands, scores: Sequence[Fraction]) -> Fraction:
     """The difference that a side stands for."""
     plus, minus = side
     return (scores[plus] if plus is not None else Fraction(0)) - (scores[minus] if minus is not None else Fraction(0))
 
 
-def verdict(table: Ensemble | Network, asked: Purpose, of: Callable[[Side], Expr]) -> Block:
+def verdict(table: Ensemble | Network, asked: Purpose, of: Callable[[Operands], Expr]) -> Block:
     """The statements that return; `of` gives the expression of a side, not divided."""
     if asked.goal is not None:
         return (Return(_met(table, asked, of, asked.goal)),)
@@ -111,7 +111,7 @@ def decide(table: Ensemble | Network, asked: Purpose, scores: Sequence[Fraction]
     return Truth(any(all(counts(compare) for compare in part) for part in asked.goal))
 
 
-def _met(table: Ensemble | Network, asked: Purpose, of: Callable[[Side], Expr], goal: Decision) -> Expr:
+def _met(table: Ensemble | Network, asked: Purpose, of: Callable[[Operands], Expr], goal: Decision) -> Expr:
     """The goal as one bool expression."""
     divide = table.divide if isinstance(table, Ensemble) else 1
 

@@ -26,7 +26,7 @@ from mace.base.escape import short
 from mace.base.meant import among
 from mace.base.values import plain
 from mace.errors import GoalError, MaceError, ModelError
-from mace.explain import told
+from mace.explain import unread_words
 from mace.explain.answer import UNREAD, Answer, Counterfactual
 from mace.explain.enclosed import GAP, about_probabilities, agrees, bounded, enclosure_of, takes
 from mace.explain.frames import answers_of
@@ -411,7 +411,7 @@ class _Search:
         if shown and len(shown) < count and first.point != place.start:
             notes.append(f"{len(shown)} of {count} answers found ({found[-1].why or found[-1].status})")
         if first.missed is not None and not shown:
-            notes.append(told.nearest_miss(place, first.missed))
+            notes.append(unread_words.nearest_miss(place, first.missed))
         if self.calls.failed:
             notes.append(f"{self.calls.failed} calls failed on the way and were made again")
         return Answer(
@@ -422,14 +422,16 @@ class _Search:
             start=place.values(place.start),
             goal=text,
             distance_name=place.distance.name,
-            oracle=told.oracle(first.note, self.proposer.name),
+            oracle=unread_words.oracle(first.note, self.proposer.name),
             why=first.why,
             seconds=0.0,
             trace=self.trace,
             space=place.space,
             decision=decision,
             notes=[*notes, *filter(None, [self.unused]), *self.notes],
-            levels=told.levels(first.score or (first.missed.score if first.missed else None)) if self.levelled else [],
+            levels=unread_words.levels(first.score or (first.missed.score if first.missed else None))
+            if self.levelled
+            else [],
             calls=calls,
             unproved="the model is only asked",
         )

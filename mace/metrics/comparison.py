@@ -24,7 +24,7 @@ from mace.base.views import Plot, view
 from mace.errors import GoalError, MaceError, ModelError, RowError
 from mace.explain.answer import Answer
 from mace.explain.explainer import Explainer
-from mace.explain.having import have_goal
+from mace.explain.goal_rows import have_goal
 from mace.metrics import measures
 from mace.metrics.frames import answers, paired
 from mace.metrics.validity import valid

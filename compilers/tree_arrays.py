@@ -34,7 +34,7 @@ def refuse_size(what: str, nodes: int, outputs: int) -> None:
         raise ModelError(f"{what} is too large: {nodes} nodes for {outputs} scores")
 
 
-def checked(
+def checked_tree(
     where: str,
     columns: int,
     left: Any,

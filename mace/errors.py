@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mace.base.escape import lines, one_line, readable
+from mace.base.exit_codes import USAGE
 
 _AROUND = 120  # characters of a line before and after the place that a message shows
 
@@ -49,7 +50,7 @@ class MaceError(Exception):
     message: what is wrong, where and why. shown: lines of a text that show it. hint: what to do next.
     """
 
-    exit_code = 2
+    exit_code = USAGE
 
     def __init__(self, message: str, *, shown: str = "", hint: str = "") -> None:
         # Names and files may hold anything, and a message ends on a terminal: it is one line, so is the hint.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mace.certify.writer import certifiable, certificate
+from mace.certify.statement import certifiable
+from mace.certify.writer import certificate
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum
 from mace.solve.protocol import Gap, Limits

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from mace.certify.numbers import canonical
-from mace.certify.writer import certifiable, certificate, statement
+from mace.certify.statement import certifiable, statement
+from mace.certify.writer import certificate
 from mace.errors import ModelError
 from mace.problem.distance import norm
 from mace.problem.proof import Leaf

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mace.base.deadline import Deadline
 from mace.certify.recheck import recheck
-from mace.certify.writer import certifiable
+from mace.certify.statement import certifiable
 from mace.problem.distance import DistanceError, norm
 from mace.problem.exclusions import AvoidNear
 from mace.problem.programs import rule_of

@@ -251,4 +251,4 @@ def test_the_command_line_prints_in_one_place():
         if any(word in path.read_text(encoding="utf-8") for word in ("typer.echo(", "import Console", "click.echo("))
         and "compilers" not in path.parts
     ]
-    assert printing == ["console.py", "options.py"]
+    assert printing == ["console.py", "output.py"]

@@ -17,7 +17,8 @@ import pandas as pd
 import pytest
 
 from mace.certify.export import FORMATS, export, save
-from mace.certify.writer import Certificate, certifiable, same_statement
+from mace.certify.statement import certifiable, same_statement
+from mace.certify.writer import Certificate
 from mace.errors import CertificateError, MaceError, ModelError
 from mace.language import parse_program, run
 from mace.problem.distance import norm

@@ -28,7 +28,7 @@ from typer.testing import CliRunner
 import mace
 from mace import Feature, Space
 from mace.certify.exclusions import without
-from mace.certify.writer import same_statement
+from mace.certify.statement import same_statement
 from mace.cli import app
 from mace.errors import CertificateError, ModelError
 from mace.explain.answer import Answer

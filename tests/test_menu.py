@@ -17,11 +17,12 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
+from mace.base.bits import members
 from mace.base.deadline import Deadline
 from mace.errors import GoalError, MaceError
 from mace.explain.menu import Menu, Way
 from mace.explain.safe import Safe, opposites
-from mace.explain.subsets import Reply, all_subsets, hitting_sets, members, spared
+from mace.explain.subsets import Reply, all_subsets, hitting_sets, spared
 from mace.problem.goal_text import parse
 
 SPACE = mace.Space(

@@ -23,7 +23,8 @@ from mace.audit.record import Record
 from mace.audit.rows import groups_of
 from mace.base.deadline import Deadline, standing, stoppable
 from mace.base.meant import among, few, meant
-from mace.cli.options import Given, Limits, wrapped
+from mace.cli.options import Given, Limits
+from mace.cli.output import wrapped
 from mace.compilers import read
 from mace.errors import FileError, GoalError, MaceError, ModelError, RowError, SpaceError
 from mace.problem.distance import DistanceError
@@ -300,7 +301,7 @@ def test_a_silent_command_says_what_it_is_at(capsys, monkeypatch):
 
 
 def test_words_are_broken_on_a_terminal_alone(capsys, monkeypatch):
-    from mace.cli.options import say
+    from mace.cli.output import say
 
     monkeypatch.setenv("COLUMNS", "40")
     long = "word " * 12

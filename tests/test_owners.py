@@ -44,6 +44,11 @@ IDEAS = [
             "mace/search/blackbox.py": "a model that nobody looks into",
         },
     ),
+    Idea(
+        "what a set of levels or features holds that is written as a mask",
+        "mace/base/bits.py",
+        r"for (\w+) in range\(.*>> \1 & 1\b",
+    ),
     Idea("which oracle may answer a question", "mace/solve/choice.py", r"\bPROVERS\b"),
     Idea(
         "what of an oracle's proof counts before the checker has read it",
@@ -107,11 +112,18 @@ IDEAS = [
         r"np\.generic\b",
         {"mace/audit/digest.py": "tells types apart, since equal digests must mean equal questions"},
     ),
+    Idea("what an exit code means", "mace/base/exit_codes.py", r"\bUNDECIDED\b.* = |\bUNDECIDED = "),
+    Idea(
+        "how a search for an optimum may end, and after which ends more time changes nothing",
+        "mace/solve/status.py",
+        r'in \("optimal", "infeasible"\)|"optimal", "bounded", "infeasible", "unknown"\]',
+        {"mace/explain/search.py": "two questions that `is_final` should answer"},
+    ),
     Idea(
         "text that reaches a terminal",
         "mace/base/escape.py",
         r"unicodedata|import Console\b|(typer|click)\.echo\(",
-        {"mace/base/console.py": "rich's tables, through `escape`", "mace/cli/options.py": "lines, through `escape`"},
+        {"mace/base/console.py": "rich's tables, through `escape`", "mace/cli/output.py": "lines, through `escape`"},
     ),
 ]
 

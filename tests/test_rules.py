@@ -12,7 +12,8 @@ from sklearn.linear_model import LogisticRegression
 
 import mace
 from mace import rules
-from mace.certify.writer import certifiable, certificate
+from mace.certify.statement import certifiable
+from mace.certify.writer import certificate
 from mace.errors import ProgramError, SpaceError
 from mace.problem.programs import rule_of
 from mace.problem.proof import Phase, Split

@@ -21,7 +21,7 @@ from mace.cli.schemas import all_schemas, schema
 from mace.plans import audit_plans
 from mace.verify.output import as_json
 from mace.verify.suite import of_texts, run_suite
-from mace.verify.vnnlib.run import Answer
+from mace.verify.vnnlib.run import VnnlibAnswer
 from tests.report import made
 from tests.reproduce.test_recourse import SAID
 
@@ -93,7 +93,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "plan-front": [mace.Planner(small, loans.space, "loans").front(loans.X.iloc[3], goal=1, horizon=1)],
         "plan-audit": [audit_plans(small, loans.space, loans.X.head(9), "loans", goal=1, limit=2, horizon=1)],
         "verdicts": [json.loads(as_json(suite, run_suite(tree, space, suite)))],
-        "vnnlib": [Answer("sat", "", (Fraction(1, 3),), (Fraction(2),), 5), Answer("unsat", "")],
+        "vnnlib": [VnnlibAnswer("sat", "", (Fraction(1, 3),), (Fraction(2),), 5), VnnlibAnswer("unsat", "")],
         "audit": [made.audit()],
         "reproduction": [SAID],
         "demo": [schema_of("demo") | {"answers": [{"title": "t", "answer": explainer.explain(row, goal=1).to_dict()}]}],
@@ -161,5 +161,5 @@ def test_every_command_with_json_says_which_kind_it_prints():
     """A command that prints JSON names a kind of `VERSIONS`, in its own file or in that of what it prints."""
     for file in (Path(mace.__file__).parent / "cli").glob("*.py"):
         code = file.read_text(encoding="utf-8")
-        if "print_json(" in code and file.stem not in ("options", "schema"):
+        if "print_json(" in code and file.stem not in ("output", "schema"):
             assert "schema_of(" in code or ".to_dict()" in code or file.stem == "audit", file

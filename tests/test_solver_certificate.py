@@ -18,7 +18,7 @@ from mace.certify.record import SolverCertificate, from_dict, load, solver_certi
 from mace.cli import app
 from mace.errors import CertificateError, MaceError
 from mace.problem.exclusions import AvoidNear, AvoidPoint
-from mace.solve.smt.process import Answer, SolverProcess
+from mace.solve.smt.process import SolverAnswer, SolverProcess
 from tests.reference import nearest, random_question
 
 FALSE = "(set-logic QF_LIRA)\n(assert false)\n(check-sat)\n"
@@ -93,10 +93,10 @@ def test_the_text_of_an_excluded_point_needs_the_models_own_word(record):
 
 
 def test_one_solver_that_says_nothing_leaves_the_claim_undecided(record, monkeypatch):
-    replies = {"z3": Answer("unsat"), "cvc5": Answer("unknown", why="timed out")}
+    replies = {"z3": SolverAnswer("unsat"), "cvc5": SolverAnswer("unknown", why="timed out")}
     monkeypatch.setattr(module, "_ask", lambda solver, *_, **__: replies[solver])
     assert str(record.check()).startswith("undecided: ")
-    replies["cvc5"] = Answer("sat")
+    replies["cvc5"] = SolverAnswer("sat")
     assert record.check().status == "refused"
 
 
@@ -104,7 +104,7 @@ def test_every_solver_has_a_limit_of_memory(record, monkeypatch):
     limits = []
     monkeypatch.setattr(SolverProcess, "__init__", lambda _, name, memory=None: limits.append((name, memory)))
     monkeypatch.setattr(SolverProcess, "ask_script", lambda *_, **__: None)
-    monkeypatch.setattr(SolverProcess, "answer", lambda *_: Answer("unsat"))
+    monkeypatch.setattr(SolverProcess, "answer", lambda *_: SolverAnswer("unsat"))
     monkeypatch.setattr(SolverProcess, "stop", lambda _: None)
     record.check()
     record.check(memory_mb=100)

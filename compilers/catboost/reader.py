@@ -27,8 +27,7 @@ import numpy as np
 
 from mace.compilers.catboost.model import EXPONENTIALS, TWO, Content, Grown, Node, Oblivious, checked
 from mace.compilers.sklearn.common import name_of
-from mace.compilers.tree_arrays import checked as checked_tree
-from mace.compilers.tree_arrays import refuse_size
+from mace.compilers.tree_arrays import checked_tree, refuse_size
 from mace.errors import ModelError
 from mace.tables.members import Members, equal_to
 from mace.tables.table import Compare, Decision, Ensemble, Floats, Label, Link, Rule, Tree

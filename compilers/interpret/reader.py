@@ -20,7 +20,7 @@ import numpy as np
 
 from mace.compilers.interpret.categories import bins_of
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
-from mace.compilers.tree_arrays import checked, refuse_size
+from mace.compilers.tree_arrays import checked_tree, refuse_size
 from mace.errors import ModelError
 from mace.tables.table import Ensemble, Floats, Link, Rule, Tree
 
@@ -139,4 +139,4 @@ class _Grown:
         """All nodes, checked."""
         column, threshold = zip(*self.nodes, strict=True)
         left, right = zip(*self.children, strict=True)
-        return checked(self.where, self.columns, left, right, column, threshold, np.array(self.values))
+        return checked_tree(self.where, self.columns, left, right, column, threshold, np.array(self.values))

@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from mace.compilers.lightgbm.model import AVERAGE, EXPONENTIALS, MANY, checked
-from mace.compilers.tree_arrays import checked as checked_tree
-from mace.compilers.tree_arrays import refuse_size
+from mace.compilers.tree_arrays import checked_tree, refuse_size
 from mace.errors import ModelError
 from mace.tables.members import Members, truncated
 from mace.tables.table import HALF_OF_SIGMOID, Compare, Decision, Ensemble, Label, Link, Tree

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mace.compilers.tree_arrays import checked, refuse_deep
+from mace.compilers.tree_arrays import checked_tree, refuse_deep
 from mace.errors import ModelError
 from mace.tables.members import Members, equal_to, neighbour
 from mace.tables.table import Tree
@@ -91,6 +91,8 @@ def tree_of(where: str, columns: int, nodes: Sequence[Branch], value: Any, test:
             members[place] = equal_to([number])
         else:  # x < t holds for the float32 numbers up to the one below t.
             thresholds[place] = number if mode.test == test else neighbour(number, "float32", up=False)
-    tree = checked(where, columns, left, right, [node.column for node in nodes], thresholds, value, missing, members)
+    tree = checked_tree(
+        where, columns, left, right, [node.column for node in nodes], thresholds, value, missing, members
+    )
     refuse_deep(where, tree, MOST_LEVELS)
     return tree

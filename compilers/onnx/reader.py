@@ -309,15 +309,8 @@ class _Walk:
                 raise wrong(node, "does not take the first of the largest scores")
             made = "index"
         elif kind == "ArrayFeatureExtractor" and len(used) == 2 and role == "index" and used[0] in self.dense.constants:
-            values = self.dense.constants[used[0]]
-            if values.dtype.kind in "iu":
-                values = self.dense.constants[used[0]] = values.astype("<i8")
-            elif values.dtype != object:
-                raise wrong(node, "chooses among classes that are neither whole numbers nor texts")
-            classes = tuple(values.ravel().tolist())
-            if len(classes) != self._scores() or self.trees is not None or self.tail.classes not in (None, classes):
-                raise wrong(node, f"chooses among {len(classes)} classes for {self._scores()} scores")
-            self.tail, made = _Tail(self.tail.squashed, classes), "label"
+            self._name_classes(node, used[0])
+            made = "label"
         elif kind == "Sub" and len(used) == 2 and role == "scores" and self.tail.squashed == "Sigmoid":
             before = self.dense.constants.get(used[0])
             if before is None or before.dtype.kind != "f" or before.ravel().tolist() != [1.0]:
@@ -335,6 +328,18 @@ class _Walk:
         else:
             raise wrong(node, "comes after the scores, and is not followed there")
         self.roles[node.outputs[0]] = made
+
+    def _name_classes(self, node: Node, constant: str) -> None:
+        """Take the classes from the constant that the index of the largest score chooses from."""
+        values = self.dense.constants[constant]
+        if values.dtype.kind in "iu":
+            values = self.dense.constants[constant] = values.astype("<i8")
+        elif values.dtype != object:
+            raise wrong(node, "chooses among classes that are neither whole numbers nor texts")
+        classes = tuple(values.ravel().tolist())
+        if len(classes) != self._scores() or self.trees is not None or self.tail.classes not in (None, classes):
+            raise wrong(node, f"chooses among {len(classes)} classes for {self._scores()} scores")
+        self.tail = _Tail(self.tail.squashed, classes)
 
     def _scores(self) -> int:
         """How many scores there are after 1 - p and p have been joined."""

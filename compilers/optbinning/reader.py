@@ -20,7 +20,7 @@ import numpy as np
 from mace.compilers.recoding import Recoding
 from mace.compilers.sklearn.common import fitted, name_of
 from mace.compilers.sklearn.linear import read_linear
-from mace.compilers.tree_arrays import checked
+from mace.compilers.tree_arrays import checked_tree
 from mace.errors import ModelError
 from mace.tables.members import Members, equal_to
 from mace.tables.table import Ensemble, Tree
@@ -142,4 +142,4 @@ def _tree(model: Any, number: int, name: str, binned: Any, columns: int, column:
         at = here + 1
     value[at] = last
     added = np.array(value)[:, None] * weight
-    return checked(f"{where} (tree {number})", columns, left, right, tested, threshold, added, None, members)
+    return checked_tree(f"{where} (tree {number})", columns, left, right, tested, threshold, added, None, members)

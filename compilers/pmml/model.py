@@ -20,7 +20,7 @@ from mace.compilers.pmml.derived import derived
 from mace.compilers.pmml.expressions import written
 from mace.compilers.pmml.fields import Scope, Source, check_inner, scope_of
 from mace.compilers.pmml.lines import read_general, read_regression, read_scorecard
-from mace.compilers.pmml.predicates import TRUE, inside
+from mace.compilers.pmml.predicates import TRUE, Predicate, inside
 from mace.compilers.pmml.rule_sets import read_rules
 from mace.compilers.pmml.segments import first_of, where
 from mace.compilers.pmml.tags import UNREAD, given, number, only_child, unsupported, word, wrong
@@ -188,16 +188,24 @@ class _Reader:
             weights = [exact(number(segment, "weight", 1.0)) for segment in segments]
         if any(weight < 0 for weight in weights) or not any(weights):
             raise wrong(parts, "has weights below zero, or none above it")
-        if function == "regression":
-            by = 1 / sum(weights, Fraction(0)) if method.lower().endswith("average") else Fraction(1)
-            total = Sum(Fraction(0), ())
-            for member, weight, one in zip(members, weights, predicates, strict=True):
-                if not isinstance(member, Value) or member.exponential:
-                    raise unsupported(parts, "a sum of exponentials")
-                part = member.sum if one is TRUE else where(parts, one, member.sum)
-                total = total.plus(part.times(weight * by))
-            return Value(total)
-        return self._votes(parts, members, weights, shares=method.lower().endswith("average"))
+        average = method.lower().endswith("average")
+        if function != "regression":
+            return self._votes(parts, members, weights, shares=average)
+        return self._total(parts, members, weights, predicates, average=average)
+
+    @staticmethod
+    def _total(
+        parts: Element, members: list[Model], weights: list[Fraction], predicates: list[Predicate], *, average: bool
+    ) -> Value:
+        """The weighted sum, or average, of what the segments predict whose predicates are true."""
+        by = 1 / sum(weights, Fraction(0)) if average else Fraction(1)
+        total = Sum(Fraction(0), ())
+        for member, weight, one in zip(members, weights, predicates, strict=True):
+            if not isinstance(member, Value) or member.exponential:
+                raise unsupported(parts, "a sum of exponentials")
+            part = member.sum if one is TRUE else where(parts, one, member.sum)
+            total = total.plus(part.times(weight * by))
+        return Value(total)
 
     @staticmethod
     def _votes(parts: Element, members: list[Model], weights: list[Fraction], *, shares: bool) -> Votes:

@@ -25,7 +25,7 @@ from mace.compilers.pmml.branches import Branches, Grown, Leaf, column_of, leave
 from mace.compilers.pmml.content import Content, Number, Scores, Sum, Tree, Value, Votes, fields_of, sums_of, terms_of
 from mace.compilers.pmml.expressions import Cast, Norm
 from mace.compilers.pmml.fields import Atoms, atoms_of
-from mace.compilers.tree_arrays import checked
+from mace.compilers.tree_arrays import checked_tree
 from mace.errors import ModelError
 from mace.space.columns import Step
 from mace.tables.members import Members
@@ -245,7 +245,7 @@ def _arrays(root: Grown, columns: int, value: Any, nothing: Floats) -> TableTree
         if end is None:
             members[here] = _intervals(atoms, parts & (atoms.missing - 1))
     right = [-1 if child < 0 else child + 1 for child in left]
-    return checked("the PMML model", columns, left, right, column, threshold, np.array(values), missing, members)
+    return checked_tree("the PMML model", columns, left, right, column, threshold, np.array(values), missing, members)
 
 
 class _Turn(NamedTuple):

@@ -11,17 +11,17 @@ from fractions import Fraction
 
 from mace.base.exact import exact
 from mace.compilers.programs.tree import nested
-from mace.compilers.programs.verdict import Asked, Side, difference, sides, total, verdict
+from mace.compilers.programs.verdict import Operands, Purpose, difference, sides, total, verdict
 from mace.language.syntax import Assign, Block, Expr, Name, Number, Program
 from mace.tables.table import Ensemble
 
 
-def forest_program(table: Ensemble, asked: Asked) -> Program:
+def forest_program(table: Ensemble, asked: Purpose) -> Program:
     """The program of an ensemble of any number of trees."""
     wanted = sides(table, asked.goal)
     start = [exact(value) for value in table.start]
     body: list[Block] = []
-    parts: dict[Side, list[Expr]] = {side: [] for side in wanted}
+    parts: dict[Operands, list[Expr]] = {side: [] for side in wanted}
     for side in wanted:
         if difference(side, start) or not table.trees:
             parts[side].append(Number(difference(side, start)))
@@ -29,7 +29,7 @@ def forest_program(table: Ensemble, asked: Asked) -> Program:
         votes = {side: asked.fresh(_called("vote", number, place)) for place, side in enumerate(wanted)}
         values = [[exact(value) for value in row] for row in tree.value.tolist()]
 
-        def assigned(leaf: int, votes: dict[Side, str] = votes, values: list[list[Fraction]] = values) -> Block:
+        def assigned(leaf: int, votes: dict[Operands, str] = votes, values: list[list[Fraction]] = values) -> Block:
             return tuple(Assign(name, Number(difference(side, values[leaf]))) for side, name in votes.items())
 
         body.append(nested(table, number, asked.names, assigned))

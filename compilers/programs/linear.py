@@ -9,26 +9,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mace.base.exact import exact
-from mace.compilers.programs.verdict import Asked, Side, sides, total, verdict
+from mace.compilers.programs.verdict import Operands, Purpose, sides, total, verdict
 from mace.errors import ModelError
 from mace.language.syntax import Apply, Assign, Block, Expr, Name, Number, Op, Program
 from mace.tables.table import Layer, Network
 
 
-def linear_program(table: Network, asked: Asked) -> Program:
+def linear_program(table: Network, asked: Purpose) -> Program:
     """The program of a network of one layer."""
     if len(table.layers) != 1:
         raise ModelError(f"{table.name} has {len(table.layers)} layers, a linear model has one")
     return Program(asked.inputs(), (), scored(table, asked, asked.names), table.name)
 
 
-def scored(table: Network, asked: Asked, arriving: Sequence[str]) -> Block:
+def scored(table: Network, asked: Purpose, arriving: Sequence[str]) -> Block:
     """The last layer and the verdict; `arriving` names what the layer is given."""
     wanted = {output for side in sides(table, asked.goal) for output in side if output is not None}
     names = {output: asked.fresh(f"score_{output}") for output in sorted(wanted)}
     assigned = tuple(Assign(name, weighted(table.layers[-1], output, arriving)) for output, name in names.items())
 
-    def of(side: Side) -> Expr:
+    def of(side: Operands) -> Expr:
         plus, minus = side
         parts: list[Expr] = [Name(names[plus])] if plus is not None else []
         if minus is not None:

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from mace.compilers.programs.linear import scored, weighted
-from mace.compilers.programs.verdict import Asked
+from mace.compilers.programs.verdict import Purpose
 from mace.language.syntax import Apply, Assign, Name, Number, Op, Program
 from mace.tables.table import Network
 
 
-def mlp_program(table: Network, asked: Asked) -> Program:
+def mlp_program(table: Network, asked: Purpose) -> Program:
     """The program of a network of any number of layers."""
     arriving: Sequence[str] = asked.names
     body: list[Assign] = []

@@ -16,7 +16,7 @@ from mace.compilers.programs.forest import forest_program
 from mace.compilers.programs.linear import linear_program
 from mace.compilers.programs.mlp import mlp_program
 from mace.compilers.programs.tree import tree_program
-from mace.compilers.programs.verdict import Asked, Reading
+from mace.compilers.programs.verdict import Purpose, Reading
 from mace.errors import ModelError
 from mace.language.syntax import Program
 from mace.tables.table import Decision, Ensemble, Formula, Table
@@ -49,7 +49,7 @@ def to_program(
             raise ModelError(f"two columns are called {name!r}", hint="Give every column a name of its own.")
         if not name or not name.isprintable() or "`" in name:
             raise ModelError(f"the column name {name!r} cannot be written in a program")
-    asked = Asked(
+    asked = Purpose(
         names,
         goal,
         reading,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from mace.base.exact import exact
-from mace.compilers.programs.verdict import Asked, decide, joined
+from mace.compilers.programs.verdict import Purpose, decide, joined
 from mace.compilers.thresholds import before_cast, largest_passing
 from mace.errors import ModelError
 from mace.language.syntax import MAX_NESTING, Apply, Block, Expr, If, Name, Number, Op, Program, Return, Truth
@@ -22,7 +22,7 @@ DEEPEST = MAX_NESTING - 10
 """Tests above a leaf: some levels are left for the expressions at the leaves."""
 
 
-def tree_program(table: Ensemble, asked: Asked) -> Program:
+def tree_program(table: Ensemble, asked: Purpose) -> Program:
     """The program of an ensemble of one tree."""
     tree = table.trees[0]
     start = [exact(value) for value in table.start]

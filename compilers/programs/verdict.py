@@ -22,11 +22,11 @@ from mace.tables.margins import Needed, Slack
 from mace.tables.table import Compare, Decision, Ensemble, Network, decision_of
 
 Reading: TypeAlias = Literal["possible", "sure", "exact"]
-Side: TypeAlias = tuple[int | None, int | None]  # plus and minus of a Compare
+Operands: TypeAlias = tuple[int | None, int | None]  # plus and minus of a Compare
 
 
 @dataclass(frozen=True)
-class Asked:
+class Purpose:
     """What a program is compiled for.
 
     names:     the model's columns, in order; the inputs of the program.
@@ -61,7 +61,7 @@ class Asked:
         return margins.needed(compare, self.slack(table, compare), sure=self.reading == "sure")
 
 
-def sides(table: Ensemble | Network, goal: Decision | None) -> tuple[Side, ...]:
+def sides(table: Ensemble | Network, goal: Decision | None) -> tuple[Operands, ...]:
     """The differences of scores that decide, each once: all that a program has to compute."""
     if goal is not None:
         return tuple(dict.fromkeys((compare.plus, compare.minus) for part in goal for compare in part))
@@ -72,19 +72,19 @@ def sides(table: Ensemble | Network, goal: Decision | None) -> tuple[Side, ...]:
     return ((1, 0),) if table.outputs == 2 else tuple((output, None) for output in range(table.outputs))
 
 
-def difference(side: Side, scores: Sequence[Fraction]) -> Fraction:
+def difference(side: Operands, scores: Sequence[Fraction]) -> Fraction:
     """The difference that a side stands for."""
     plus, minus = side
     return (scores[plus] if plus is not None else Fraction(0)) - (scores[minus] if minus is not None else Fraction(0))
 
 
-def verdict(table: Ensemble | Network, asked: Asked, of: Callable[[Side], Expr]) -> Block:
+def verdict(table: Ensemble | Network, asked: Purpose, of: Callable[[Operands], Expr]) -> Block:
     """The statements that return; `of` gives the expression of a side, not divided."""
     if asked.goal is not None:
         return (Return(_met(table, asked, of, asked.goal)),)
     if not table.classes:
         raise ModelError(f"{table.name} has no classes: give a goal")
-    exactly = Asked(asked.names)
+    exactly = Purpose(asked.names)
     if len(table.classes) == 1:
         return (Return(Number(Fraction(0))),)
     if len(table.classes) == 2:
@@ -98,7 +98,7 @@ def verdict(table: Ensemble | Network, asked: Asked, of: Callable[[Side], Expr])
     return (*block, Return(Name(winner)))
 
 
-def decide(table: Ensemble | Network, asked: Asked, scores: Sequence[Fraction]) -> Expr:
+def decide(table: Ensemble | Network, asked: Purpose, scores: Sequence[Fraction]) -> Expr:
     """What `verdict` would return for known scores, as a literal."""
     if asked.goal is None:
         return Number(Fraction(max(range(table.outputs), key=lambda output: (scores[output], -output))))
@@ -111,7 +111,7 @@ def decide(table: Ensemble | Network, asked: Asked, scores: Sequence[Fraction]) 
     return Truth(any(all(counts(compare) for compare in part) for part in asked.goal))
 
 
-def _met(table: Ensemble | Network, asked: Asked, of: Callable[[Side], Expr], goal: Decision) -> Expr:
+def _met(table: Ensemble | Network, asked: Purpose, of: Callable[[Operands], Expr], goal: Decision) -> Expr:
     """The goal as one bool expression."""
     divide = table.divide if isinstance(table, Ensemble) else 1
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.compilers.sklearn.trees import is_regressor, tree_of
-from mace.compilers.tree_arrays import checked
+from mace.compilers.tree_arrays import checked_tree
 from mace.errors import ModelError, UnreadableError
 from mace.tables.members import Members, equal_to
 from mace.tables.table import Ensemble, Floats, Label, Link, Rule, Tree
@@ -208,6 +208,6 @@ def _hist_tree(where: str, predictor: Any, columns: int, source: list[int], know
     threshold, missing = np.where(least, np.inf, threshold), missing ^ least
     # One between NaN and the rest has the threshold infinity: every finite number goes left.
     threshold = np.where(np.isposinf(threshold), np.finfo(np.float64).max, threshold)
-    tree = checked(where, columns, left, right, column, threshold, value[:, None], missing, members)
+    tree = checked_tree(where, columns, left, right, column, threshold, value[:, None], missing, members)
     moved = np.where(tree.column < 0, -1, np.asarray(source, dtype=np.int32)[tree.column])
     return replace(tree, column=moved.astype(np.int32))

@@ -19,7 +19,7 @@ import numpy as np
 
 from mace.base.exact import UNIT_ROUNDOFF
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
-from mace.compilers.tree_arrays import checked
+from mace.compilers.tree_arrays import checked_tree
 from mace.errors import ModelError
 from mace.tables.table import Ensemble, Floats, Label, Layer, Network
 
@@ -52,7 +52,7 @@ def read_bernoulli(model: Any) -> Network | Ensemble:
     if not np.isfinite(threshold):
         raise ModelError(f"{name_of(model)} is damaged: binarize is {threshold}")
     trees = tuple(
-        checked(
+        checked_tree(
             f"{name_of(model)}: column {column}", columns, [1, -1, -1], [2, -1, -1], [column, -1, -1],
             [threshold, 0.0, 0.0], np.stack([np.zeros(len(classes)), np.zeros(len(classes)), weights[:, column]]),
         )

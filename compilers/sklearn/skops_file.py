@@ -22,7 +22,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from mace.compilers.formats.fields import Fields, fields_of, shown
-from mace.compilers.tree_arrays import checked as checked_tree
+from mace.compilers.tree_arrays import checked_tree
 from mace.errors import FileError, ModelError
 
 PROTOCOL = 2

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of
-from mace.compilers.tree_arrays import checked
+from mace.compilers.tree_arrays import checked_tree
 from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Ensemble, Label, Link, Tree
 
@@ -97,7 +97,7 @@ def tree_of(
     nodes = len(np.atleast_1d(left))
     if value.shape != (nodes, 1, outputs):
         raise ModelError(f"{where} has value of shape {value.shape}, expected {(nodes, 1, outputs)}")
-    table = checked(
+    table = checked_tree(
         where,
         columns if features is None else len(features),
         left,

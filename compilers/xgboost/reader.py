@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.compilers.formats.ubjson import parse
-from mace.compilers.tree_arrays import checked as checked_tree
-from mace.compilers.tree_arrays import refuse_size
+from mace.compilers.tree_arrays import checked_tree, refuse_size
 from mace.compilers.xgboost.model import OBJECTIVES, checked, trees_of
 from mace.errors import ModelError
 from mace.tables.members import Members, truncated

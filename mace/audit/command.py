@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mace.base.exit_codes import DONE, UNDECIDED
 from mace.errors import FileError
 
 if TYPE_CHECKING:
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
 
     from mace.audit.result import Audit
     from mace.space.space import Space
-
-DONE, UNDECIDED = 0, 5  # the exit codes of `mace.cli`
 
 
 class Run(NamedTuple):

@@ -10,18 +10,15 @@ import json
 import math
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from mace.base.escape import json_text, short
 from mace.base.exact import nearest
-
-if TYPE_CHECKING:
-    from mace.solve.driver import Status
+from mace.solve.status import STATUSES, Status, is_final
 
 Failure: TypeAlias = Literal["", "timeout", "memory", "crashed", "error"]
 Proof: TypeAlias = Literal["accepted", "solvers", "refused", "unchecked", "kept", "none"]
 
-STATUSES = ("optimal", "bounded", "infeasible", "unknown")
 FAILURES: dict[str, str] = {
     "timeout": "stopped: it did not end within its time",
     "memory": "stopped: it wanted more memory than allowed",
@@ -93,7 +90,7 @@ class Record:
     @property
     def proved(self) -> bool:
         """Whether the verdict is final: optimal or infeasible, not merely "none found"."""
-        return not self.failure and self.status in ("optimal", "infeasible")
+        return not self.failure and is_final(self.status)
 
     @property
     def certified(self) -> bool:

@@ -12,7 +12,7 @@ from mace.base.meant import among
 from mace.base.values import for_json, plain
 from mace.errors import RowError
 from mace.explain.explainer import Explainer
-from mace.explain.having import have_goal
+from mace.explain.goal_rows import have_goal
 from mace.problem.goals import Wanted
 
 if TYPE_CHECKING:

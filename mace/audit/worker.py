@@ -26,6 +26,7 @@ from mace.base.exact import above, below, rounded_text
 from mace.base.values import for_json
 from mace.errors import CertificateError, FileError, MaceError, RowError
 from mace.explain.asking import Unsettled
+from mace.explain.assemble import WRITTEN_LATER
 from mace.explain.explainer import Explainer
 from mace.solve.compiled import read_at_once
 from mace.space.feature import Change
@@ -187,7 +188,7 @@ class Worker:
             start={name: for_json(value) for name, value in answer.start.items()},
             changes={n: [for_json(a), for_json(b)] for n, (a, b) in nearest.changes.items()} if nearest else {},
             oracle=answer.oracle,
-            notes=list(answer.notes),
+            notes=[note for note in answer.notes if note != WRITTEN_LATER],  # an audit writes it at once, or never
         )
 
     def _certify(self, answer: Answer, record: Record, deadline: Deadline) -> Record:

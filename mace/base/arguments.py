@@ -1,12 +1,11 @@
-"""What kind of thing each argument of the public functions is.
+"""Decorators that check the arguments of public functions: of which kind they are, and how their names are spelled.
 
-In:  the arguments of a function of the package that people call; they are told apart by their names.
-Out: `checked`, the function that checks its arguments, which raises MaceError for one of another kind, and `spelled`,
-     which looks at their names alone: for one that is unknown, ArgumentError with the nearest that is known;
-     `spelled_class` does so for what a class is made with.
-Promise: what an argument must be within its kind (which classes there are, that a number is positive) is said by
-whoever uses it. Here only that is refused which could end as an error of Python: a table where one value is meant,
-a number where a text is.
+In:  a function that people call; an argument of one name is of one kind throughout the package (`_KINDS`).
+Out: `checked`: raises MaceError for an argument of another kind; `spelled`: raises ArgumentError for a name that is
+     no argument, with the nearest that is one; `spelled_class`: the same for the fields of a class.
+Promise: only what would end as an error of Python is refused here: a table in the place of one value, a number in the
+place of a text. Which values of its kind an argument may have (which classes there are, that a number is positive) is
+checked where it is used.
 """
 
 from __future__ import annotations
@@ -162,7 +161,7 @@ def names(value: str | Iterable[str]) -> list[str]:
 
 
 def spelled(function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, which says what a name was meant to be that none of its arguments has."""
+    """The function, which raises ArgumentError for a keyword that is no argument, with the nearest that is one."""
     takes = list(inspect.signature(function).parameters.values())
     known = [one.name for one in takes if one.name not in ("self", "cls")]
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in takes):  # whoever is given the rest says so
@@ -182,18 +181,18 @@ def spelled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def spelled_class(made: C) -> C:
-    """The same class, which says what a name was meant to be that none of its fields has."""
+    """The class, which does so for a keyword that is none of its fields."""
     made.__init__ = spelled(made.__init__)  # type: ignore[misc]
     return made
 
 
 def _own(name: str, value: object) -> object:
-    """What is meant by a scalar of numpy where a number is expected; everything else as it is."""
+    """A scalar of numpy as Python's own, where the argument is a number; everything else as it is."""
     return plain(value) if name in _NUMBERS else value
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, which checks its arguments first."""
+    """The function, which first checks of which kind its arguments are, and how they are spelled."""
     takes = list(inspect.signature(function).parameters.values())
     names = [one.name for one in takes if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
 

@@ -51,7 +51,10 @@ def stands() -> bool:
 
 @contextmanager
 def standing() -> Iterator[None]:
-    """Within it no deadline comes nearer: for what is no question's time, since it is done once and kept."""
+    """Stop the clock of every deadline within the block, for work that no single question should pay for.
+
+    That is what is done once and kept, such as compiling.
+    """
     _enter(1)
     try:
         yield
@@ -85,16 +88,16 @@ def rings() -> bool:
 
 
 def _wind() -> None:
-    """Set the system's own clock; it is left alone where no alarm of ours is on it."""
+    """Set the timer of the system to the alarm, if there is one."""
     if _Alarm.end < math.inf:
         signal.setitimer(signal.ITIMER_REAL, 0.0 if stands() else max(_Alarm.end - now(), 0.001))  # 0: never
 
 
 @contextmanager
 def alarm(seconds: float | None, ring: Callable[..., None] | signal.Handlers = signal.SIG_DFL) -> Iterator[None]:
-    """Within it `ring` is called after so many seconds of the clock of every deadline; by itself it ends the process.
+    """Call `ring` after so many seconds within the block, on the clock of every deadline; the default ends the process.
 
-    For what looks at no deadline. In another one the inner one rings first: the outer one waits for its end.
+    For code that looks at no deadline. Of two nested alarms the inner one rings first; the outer one waits for its end.
     Where `rings` is false, and where seconds is None, nothing ever rings.
     """
     if seconds is None or not rings():
@@ -129,7 +132,7 @@ _clocks: list[_Stoppable] = []  # that of the outermost `stoppable`
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Within it Ctrl-C ends the deadlines that begin there, so that what is known by then is answered.
+    """Let Ctrl-C end the deadlines that begin within the block, so that the answer is what is known by then.
 
     A second Ctrl-C interrupts as ever. Where somebody else handles Ctrl-C, and in other threads, nothing changes.
     """

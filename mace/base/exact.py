@@ -236,10 +236,10 @@ def gamma(operations: int, unit: Fraction = UNIT_ROUNDOFF) -> Fraction:
 
 
 def first_holding(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The least whole number above `low` for which something holds that fails at `low`, holds at `high`, turns once.
+    """Bisection: the least whole number in low + 1 .. high for which a monotone condition holds.
 
-    Neither end is asked. Indices of an axis and ranks of floats are such numbers; the last for which a test passes
-    that small numbers pass is the one before the first that fails.
+    It fails at `low` and holds at `high`, neither of which is asked. Used on indices of an axis and on ranks of floats;
+    where small numbers pass a test, the last that passes is the one before the first that fails.
     """
     while high - low > 1:  # Invariant: it fails at `low` and holds at `high`.
         middle = (low + high) // 2
@@ -256,7 +256,7 @@ def farthest_holding(holds: Callable[[int], bool], near: int, far: int) -> int:
 
 
 def first_float(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """The least double above `low` for which something holds that fails at `low`, holds at `high`, and turns once."""
+    """The least double above `low` for which a monotone condition holds; it fails at `low` and holds at `high`."""
     return rank_to_float(
         first_holding(lambda rank: holds(rank_to_float(rank)), float_to_rank(low), float_to_rank(high))
     )
@@ -265,7 +265,7 @@ def first_float(holds: Callable[[float], bool], low: float, high: float) -> floa
 def first_holding_each(
     holds: Callable[[NDArray[np.int64]], NDArray[np.bool_]], low: NDArray[np.int64], high: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """`first_holding` for many conditions at once, one a place of the arrays."""
+    """`first_holding` for one condition for each entry of the arrays; all three have the same shape."""
     import numpy as np
 
     while bool((high - 1 > low).any()):

@@ -39,7 +39,7 @@ def read_text(path: Path, hint: str, largest: int = LARGEST) -> str:
 
 
 def no_text(error: UnicodeDecodeError) -> str:
-    """What a file is that is no text in UTF-8."""
+    """Why a file is no text in UTF-8, for a message."""
     if error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return "it is in UTF-16, and must be in UTF-8"
     return f"it is no text in UTF-8: it holds the byte 0x{error.object[error.start]:02x}"

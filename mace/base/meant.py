@@ -1,4 +1,4 @@
-"""What somebody may have meant who wrote a word that nobody knows.
+"""Suggestions for unknown words: "Did you mean ..?".
 
 In:  a word, and the words that are known.
 Out: `Did you mean ..?`, or nothing where no word is like it; the first few of the known words, which may be thousands.

@@ -1,4 +1,4 @@
-"""Whether the question of a certificate begins at a row: what `writer` wrote of each feature, read back.
+"""Whether the question of a certificate begins at a row: what `statement` wrote of each feature, read back.
 
 In:  the features of a statement that the checker accepted, and a row's values as JSON has them.    Out: yes or no.
 """

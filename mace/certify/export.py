@@ -26,7 +26,8 @@ from mace.base.escape import one_line
 from mace.base.exact import above, as_written, below, exact
 from mace.base.files import is_stream, write_whole
 from mace.certify.elaboration import all_cuts
-from mace.certify.writer import FORMAT, statement
+from mace.certify.statement import statement
+from mace.certify.writer import FORMAT
 from mace.errors import CertificateError, FileError, MaceError, ModelError, NumberError
 from mace.problem.distance import Norm
 from mace.problem.question import Question

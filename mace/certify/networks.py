@@ -42,7 +42,7 @@ TIED = 1e-9  # relative to 1 + its size: where a unit's ends differ by less, in 
 CROSSED = 1e-9  # by how much a lower end exceeds the upper one where there is no point for certain
 
 
-class Asked(NamedTuple):
+class PartMultipliers(NamedTuple):
     """The multipliers of one part of the goal as `dual_bound` takes them; `given` tells which slopes are."""
 
     goal: Array
@@ -209,7 +209,7 @@ class Elaboration:
 
     # ------------------------------------------------------------------------------------------ leaves
 
-    def leaf(self, state: State, asked: list[Asked], renewed: bool) -> list[list[Any]]:
+    def leaf(self, state: State, asked: list[PartMultipliers], renewed: bool) -> list[list[Any]]:
         """The `bounds` node that a leaf needs, if any.
 
         asked:   its multipliers; empty for the leaf `empty`. renewed: whether the prover derived bounds anew for it.
@@ -227,14 +227,16 @@ class Elaboration:
             self.used |= (self.read(state, known.units, asked) | before(kept)) & ~kept
         return self.bounds_node(kept, known)
 
-    def asked(self, dual: Dual) -> list[Asked]:
+    def asked(self, dual: Dual) -> list[PartMultipliers]:
         """The multipliers of a leaf as arrays."""
         peak, found = self.numbers.axes.peak, []
         for part, known in zip(dual.parts, self.numbers.parts, strict=True):
             goal, slope, mu, share, changes = self.rough(part)
             given = np.zeros(self.shape[1:], np.bool_)
             given[tuple(np.array([*part.slopes], np.int64).reshape(-1, 2).T)] = True
-            found.append(Asked(goal, given, slope, mu, share * peak, (changes, self.frame.most), known.C, known.than))
+            found.append(
+                PartMultipliers(goal, given, slope, mu, share * peak, (changes, self.frame.most), known.C, known.than)
+            )
         return found
 
     def rough(self, part: Multipliers) -> Rough:
@@ -248,7 +250,7 @@ class Elaboration:
             share[j] = float(value)
         return Rough(goal_of(self.numbers, part), slope, mu, share, float(part.changes))
 
-    def needed(self, state: State, asked: list[Asked]) -> tuple[Array, Derived]:
+    def needed(self, state: State, asked: list[PartMultipliers]) -> tuple[Array, Derived]:
         """The ends that a leaf cannot do without, and its bounds with these alone."""
         known = self.derived(state, self.everything)
         kept = self.narrower(state.units, known.units)
@@ -274,7 +276,7 @@ class Elaboration:
                 break
         return kept, known
 
-    def proved(self, state: State, units: Units, asked: list[Asked], weight: Array | None = None) -> Array:
+    def proved(self, state: State, units: Units, asked: list[PartMultipliers], weight: Array | None = None) -> Array:
         """What each part's multipliers prove with these bounds, and with those at 0 that may be 0, less the claim.
 
         weight: takes the coefficients (H, N) of hidden units, of the last part.
@@ -285,7 +287,7 @@ class Elaboration:
         worst: Array = np.min(found, axis=0) - float(self.claim or 0)
         return worst
 
-    def least(self, state: State, units: Units, asked: list[Asked], weight: Array) -> list[float]:
+    def least(self, state: State, units: Units, asked: list[PartMultipliers], weight: Array) -> list[float]:
         """What each part's multipliers prove with these bounds; weight: as in `proved`."""
         none = np.full(self.shape[1:], -1.0)
         return [
@@ -296,7 +298,7 @@ class Elaboration:
             for part in asked
         ]  # fmt: skip
 
-    def alone(self, state: State, units: Units, ends: Array, asked: list[Asked]) -> Array:
+    def alone(self, state: State, units: Units, ends: Array, asked: list[PartMultipliers]) -> Array:
         """The same without each of some ends, shape (parts, ends)."""
         found = [
             without_each(
@@ -307,7 +309,7 @@ class Elaboration:
         ]  # fmt: skip
         return np.array(found) - float(self.claim or 0)
 
-    def read(self, state: State, units: Units, asked: list[Asked]) -> Array:
+    def read(self, state: State, units: Units, asked: list[PartMultipliers]) -> Array:
         """The ends that a leaf's bound depends on: those that decide a unit, or that a line above it goes through."""
         weight, found = np.zeros(self.shape[1:]), np.zeros(self.shape, np.bool_)
         off = units.U <= 0
@@ -319,7 +321,7 @@ class Elaboration:
         return found
 
 
-def as_read(units: Units, part: Asked) -> Units:
+def as_read(units: Units, part: PartMultipliers) -> Units:
     """The bounds as the rule reads them: a unit that is on and has a slope counts as one that may be off."""
     return plain(units._replace(L=np.where(part.given & (units.L >= 0), -1e-300, units.L)))
 

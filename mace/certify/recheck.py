@@ -29,7 +29,8 @@ from mace.base.files import write_whole
 from mace.certify.models import model_written
 from mace.certify.numbers import canonical
 from mace.certify.rules import holdable
-from mace.certify.writer import Certificate, certifiable, certificate
+from mace.certify.statement import certifiable
+from mace.certify.writer import Certificate, certificate
 from mace.errors import CertificateError
 from mace.problem.distance import Norm
 from mace.problem.programs import rule_of

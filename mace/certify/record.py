@@ -32,7 +32,7 @@ from mace.problem.exclusions import AvoidPoint
 from mace.problem.question import Question
 from mace.solve.protocol import memory_asked
 from mace.solve.smt.oracle import export
-from mace.solve.smt.process import Answer, SolverName, SolverProcess
+from mace.solve.smt.process import SolverAnswer, SolverName, SolverProcess
 from mace.space.axes import Point
 
 FORMAT = 2
@@ -280,18 +280,18 @@ def _version() -> str:
         return "unknown"
 
 
-def _words(reply: Answer) -> str:
+def _words(reply: SolverAnswer) -> str:
     return reply.verdict if reply.verdict != "unknown" else f"nothing: {reply.why}"
 
 
 def _ask(
     solver: SolverName, script: str, seconds: float | None, memory_mb: int | None, *, proof: bool = False
-) -> Answer:
+) -> SolverAnswer:
     """One solver's reply on a script, in a child process that is killed when its time is over; MB of memory."""
     room, deadline = memory_asked(memory_mb), Deadline.asked(seconds)
     process = SolverProcess(solver, None if room is None else room * 2**20)
     try:
         process.ask_script(script, proof=proof)
-        return process.answer(deadline) or Answer("unknown", why=deadline.why)
+        return process.answer(deadline) or SolverAnswer("unknown", why=deadline.why)
     finally:
         process.stop()

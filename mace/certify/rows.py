@@ -12,7 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from mace.certify.numbers import text
-from mace.certify.writer import Certificate, certifiable, certificate, statement
+from mace.certify.statement import certifiable, statement
+from mace.certify.writer import Certificate, certificate
 from mace.problem.budget import started
 from mace.problem.distance import NearestRow
 from mace.problem.plausibility import from_row

@@ -13,7 +13,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from mace.certify.numbers import text
-from mace.certify.writer import Certificate, certificate, side_text, statement
+from mace.certify.statement import side_text, statement
+from mace.certify.writer import Certificate, certificate
 from mace.errors import CertificateError
 from mace.problem.diversity import Diversity
 from mace.problem.exclusions import Avoid
@@ -46,7 +47,7 @@ class Prices(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
+class SetClaim:
     """A set of `count` points; none has a smaller sum than `claim`, or (None) there is none."""
 
     count: int
@@ -57,7 +58,7 @@ class Asked:
 
 def set_certificate(
     question: Question,
-    asked: Asked,
+    asked: SetClaim,
     points: Sequence[Point],
     regions: Sequence[Box],
     facts: Sequence[Fact],

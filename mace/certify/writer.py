@@ -11,40 +11,30 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import math
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, assert_never
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from mace.base.deadline import NEVER, Deadline
 from mace.base.files import write_whole
-from mace.base.kept import Kept, Recent
+from mace.base.kept import Kept
 from mace.base.views import view
 from mace.certify.elaboration import of_trees
-from mace.certify.models import WRITING, float_text, float_texts, model_part
+from mace.certify.models import WRITING
 from mace.certify.nodes import in_columns, node_text
 from mace.certify.numbers import canonical, text
-from mace.certify.rules import expression_of
+from mace.certify.statement import norm_of, statement
 from mace.errors import CertificateError
-from mace.problem.distance import DistanceProgram, NearestRow, Norm, is_measured
-from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
-from mace.problem.proof import (
-    Node,
-    Proof,
-)
+from mace.problem.distance import Norm
+from mace.problem.proof import Node, Proof
 from mace.problem.question import Question
 from mace.proofs.convert import elaborated
 from mace.proofs.reader import uncollected
-from mace.space.axes import Axis, GridAxis, LevelAxis, Point, Side
-from mace.space.columns import Column
-from mace.tables.members import are_whole
-from mace.tables.table import Compare, Ensemble, Formula, Network
+from mace.space.axes import Point
+from mace.tables.table import Network
 
 if TYPE_CHECKING:
     from mace.proofs.check import Verdict
@@ -53,9 +43,6 @@ FORMAT = 2
 
 # The last proof about a network is elaborated when it is checked, and written down soon after.
 _NETWORKS: Kept[tuple[Proof, list[list[Any]]]] = Kept(1)
-_TEXTS: Recent[tuple[tuple[float, ...], list[str]]] = Recent(1024)
-_COLUMNS: Recent[tuple[tuple[Column, ...], Any]] = Recent(256)
-_CERTIFIABLE: Kept[str | None] = Kept(1)  # an answer asks before it is returned, and its certificate once more
 
 
 @dataclass(frozen=True)
@@ -132,66 +119,6 @@ def load(path: str | Path) -> Certificate:
     return Certificate(data)
 
 
-def certifiable(question: Question) -> str | None:
-    """Why no certificate can be written for a question, whatever its answer; None if one can."""
-    return _CERTIFIABLE.get(question, None, lambda: _certifiable(question))
-
-
-def _certifiable(question: Question) -> str | None:
-    if isinstance(question.model, Formula):
-        return "the model is a program; certificates speak of trees, linear models and networks"
-    if (reason := _unmeasured(question)) is not None:
-        return reason
-    if isinstance(question.model, Ensemble):
-        for tree in question.model.trees:
-            for node, members in tree.members.items():
-                values = question.columns[tree.column[node]].values
-                if values is None or not are_whole(members, question.model.seen(np.array(values)).tolist()):
-                    return "a tree tests a number as if it were a category"
-    for axis in question.axes:
-        if isinstance(axis, GridAxis) and axis.last < axis.lower:
-            return f"`{axis.name}` is held missing, and the checker knows no number without a value"
-        if isinstance(question.model, Network) and isinstance(axis, GridAxis) and axis.missing is not None:
-            return f"`{axis.name}` may be missing or not, before a network"
-    if (reason := _of_columns(question, "unwritten", lambda: _unwritten_column(question))) is not None:
-        return str(reason)
-    for rule in question.rules:
-        try:
-            expression_of(rule, question.axes)
-        except CertificateError as error:
-            return error.message
-    return None
-
-
-def _of_columns(question: Question, what: str, make: Callable[[], Any]) -> Any:
-    """What the columns of a question are written as, or why they are not: the rows of one space share both."""
-    kinds = tuple(
-        axis.count if isinstance(axis, LevelAxis) else (axis.grid.kind, axis.missing is None) for axis in question.axes
-    )
-    key = (what, id(question.columns), isinstance(question.model, Network), kinds)
-    # With the columns, whose id is then no other's.
-    return _COLUMNS.get(key, lambda: (question.columns, make()))[1]
-
-
-def _unwritten_column(question: Question) -> str | None:
-    """Why a column of a question cannot be written; None if all can."""
-    for column, axis in ((column, question.axes[column.feature]) for column in question.columns):
-        at_once = column.values is None and column.rounded_to == "float32"
-        steps = isinstance(axis, GridAxis) and axis.grid.kind == "step"
-        if at_once and (column.chain or not steps or isinstance(question.model, Network)):
-            return (
-                f"`{axis.name}` goes to float32 in one rounding, which the checker knows only of numbers with a step, "
-                "before trees, that nothing else is done to"
-            )
-        for step in column.chain:
-            if step[0] not in ("add", "sub", "mul", "div"):
-                return f"the column `{column.name}` is computed by {step[0]!r}, which the checker does not know"
-        values = _of_levels(column, axis) or ()
-        if math.isnan(sum(values)) and any(map(math.isnan, values)):  # a sum is told at once, for each row and column
-            return "a level is a missing value to the model"
-    return None
-
-
 def certificate(
     question: Question,
     lower: Fraction | None,
@@ -230,188 +157,6 @@ def certificate(
     )
 
 
-def statement(
-    question: Question, claim: Fraction | None, model: dict[str, Any] | None = None, deadline: Deadline = NEVER
-) -> dict[str, Any]:
-    """The question and the claim in plain values: "nothing closer than `claim`", or "nothing at all" for None.
-
-    model: see `certificate`.
-
-    Raises CertificateError if the question cannot be written, with the reason; TimeOverError.
-    """
-    reason = certifiable(question)
-    if reason is not None:
-        raise CertificateError(f"no certificate can be written: {reason}")
-    assert not isinstance(question.model, Formula)
-    norm, forms = _measure(question)
-    return {
-        "features": [_feature(axis, w) for axis, w in zip(question.axes, norm.weights, strict=True)],
-        "columns": _of_columns(question, "written", lambda: _columns(question)),
-        "model": model_part(question.model, deadline) if model is None else model,
-        "goal": [[_compare(compare) for compare in part] for part in question.goal.decision],
-        "distance": {"alpha": text(norm.alpha), "beta": text(norm.beta), "gamma": text(norm.gamma), **forms},
-        "rules": [expression_of(rule, question.axes) for rule in question.rules],
-        "avoid": [_avoid(avoid) for avoid in question.avoid],
-        "most_changes": question.most_changes,
-        "claim": {"anywhere": True} if claim is None else {"closer_than": text(claim)},
-    }
-
-
-def same_statement(data: Any, question: Question) -> list[str]:
-    """How the statement of a certificate (its dict) differs from a question, the claim aside; empty if it does not."""
-    found = data.get("statement") if isinstance(data, dict) else None
-    if not isinstance(found, dict):
-        return ["this is no certificate: it has no statement"]
-    # By way of the text, so that both sides hold lists and plain numbers.
-    expected = json.loads(canonical(statement(question, None)))
-    differences: list[str] = []
-    for key, value in expected.items():
-        if key == "claim" or found.get(key) == value:
-            continue
-        other = found.get(key)
-        if key == "features" and isinstance(other, list) and len(other) == len(value):
-            differences += [f"feature `{a['name']}` differs" for a, b in zip(value, other, strict=True) if a != b]
-        elif key == "model" and isinstance(other, dict):
-            differences += [f"the model's {part} differ" for part in value if other.get(part) != value[part]]
-            differences += [f"the model has {part}" for part in other if part not in value]
-        else:
-            differences.append(f"{key} differ: {_short(other)} in the certificate, {_short(value)} in the question")
-    return differences
-
-
-# --- parts of the statement ------------------------------------------------------------------------------------------
-
-
-def _unmeasured(question: Question) -> str | None:
-    """Why no certificate can speak of a question's distance; None if one can."""
-    distance = question.distance
-    if isinstance(distance, NearestRow):
-        return "the distance counts from the nearest of several rows, of which one question cannot speak"
-    if not is_measured(distance):
-        return "the distance is a program; certificates speak of mixtures of l0, l1 and linf, and of linear forms"
-    if isinstance(distance, Norm):
-        return None
-    if any(axis.missing is not None for axis in question.axes):
-        return "the distance is one of linear forms, and a value may be missing"
-    if any(isinstance(avoid, AvoidNear) for avoid in question.avoid):
-        return "points near others are excluded, and the distance is one of linear forms"
-    return None
-
-
-def _measure(question: Question) -> tuple[Norm, dict[str, Any]]:
-    """The norm in a question's distance, and what else a statement says of it."""
-    distance = question.distance
-    if isinstance(distance, Norm):
-        return distance, {}
-    assert isinstance(distance, DistanceProgram) and distance.forms is not None
-    by_axis, once = distance.forms.by_axis(question.axes), distance.forms.jumps(question.axes)
-    forms = [
-        [
-            text(rows[0][i]) if isinstance(axis, GridAxis) else [text(row[i]) for row in rows]
-            for axis, rows in zip(question.axes, by_axis, strict=True)
-        ]
-        + [text(constant) for constant in distance.forms.constants[i : i + 1]]
-        for i in range(len(by_axis[0][0]))
-    ]
-    nothing, one = Fraction(0), Fraction(1)
-    if any(once):
-        return Norm(one, nothing, nothing, once), {"forms": forms}
-    return Norm(nothing, nothing, nothing, (one,) * len(question.axes)), {"forms": forms}
-
-
-def _feature(axis: Axis, weight: Fraction) -> dict[str, Any]:
-    match axis:
-        case GridAxis(grid=grid):
-            return {
-                "name": axis.name,
-                "weight": text(weight),
-                "kind": "grid",
-                "grid": grid.kind,
-                "step": text(Fraction(grid.step)),
-                "extra": None if grid.extra is None else text(grid.extra),
-                "lower": int(axis.lower),
-                "upper": int(axis.last),
-                "start": int(axis.start),
-                "scale": text(Fraction(axis.scale)),
-                **_missing(axis, allowed=axis.may_lack),
-            }
-        case LevelAxis():
-            return {
-                "name": axis.name,
-                "weight": text(weight),
-                "kind": "levels",
-                "count": axis.count,
-                "allowed": int(axis.allowed),
-                "start": int(axis.start),
-                "ordered": bool(axis.ordered),
-                **_missing(axis),
-            }
-        case _:
-            assert_never(axis)
-
-
-def _missing(axis: Axis, **more: bool) -> dict[str, Any]:
-    """The field of an axis on which "missing" has a place."""
-    return {} if axis.missing is None else {"missing": {"cost": text(axis.missing_cost), **more}}
-
-
-def _of_levels(column: Column, axis: Axis) -> tuple[float, ...] | None:
-    """What a column says of each level of its axis; None for numbers.
-
-    A question may have no place for "missing", the last level: where the row has a value, and may not lose it.
-    """
-    return column.values[: axis.count] if column.values is not None and isinstance(axis, LevelAxis) else column.values
-
-
-def _column(column: Column, axis: Axis) -> list[Any]:
-    """The feature, a float for each level, and the operations on a number; where there are levels, they are applied.
-
-    Where the number goes to float32 in one rounding, "float32" in the place of operations. Where it may be missing, a
-    float for that.
-    """
-    values = _of_levels(column, axis)
-    if values is not None:
-        # The values stay beside their texts, so that no others have their identity meanwhile.
-        texts = _TEXTS.get(id(values), lambda: (values, float_texts(values)))[1]
-        return [column.feature, texts, []]
-    chain: list[Any] | str = [
-        [step[0], float_text(step[1])] for step in column.chain if isinstance(step[1], (int, float))
-    ]
-    if column.rounded_to == "float32":
-        chain = "float32"
-    if axis.missing is None or column.missing is None:
-        return [column.feature, None, chain]
-    return [column.feature, None, chain, float_text(column.missing)]
-
-
-def _columns(question: Question) -> list[list[Any]]:
-    """All columns; certificates share them."""
-    return [_column(column, question.axes[column.feature]) for column in question.columns]
-
-
-def _compare(compare: Compare) -> list[Any]:
-    return [compare.plus, compare.minus, float_text(compare.than), bool(compare.strict)]
-
-
-def _avoid(avoid: Avoid) -> dict[str, Any]:
-    match avoid:
-        case AvoidPoint(point=point):
-            return {"point": [int(i) for i in point]}
-        case AvoidChanges(features=features):
-            return {"changes": [int(j) for j in features]}
-        case AvoidNear(point=point, radius=radius):
-            return {"near": [int(i) for i in point], "radius": text(radius)}
-        case AvoidBox(box=box):
-            return {"box": [side_text(side) for side in box]}
-        case _:
-            assert_never(avoid)
-
-
-def side_text(side: Side) -> list[int] | int:
-    """A side of a box as a span."""
-    return list(map(int, side)) if isinstance(side, tuple) else int(side)
-
-
 def _elaborated(
     question: Question, lower: Fraction | None, proof: Proof, said: dict[str, Any], known: Any, deadline: Deadline
 ) -> tuple[list[int | None], list[list[Any]]]:
@@ -428,7 +173,7 @@ def _elaborated(
         )
         return [], made[1]
     if not isinstance(question.distance, Norm):
-        question, lower = replace(question, distance=_measure(question)[0]), None
+        question, lower = replace(question, distance=norm_of(question)[0]), None
     found = of_trees(question, lower, proof, deadline)
     if found is None:
         nodes = [node_text(node, question) for node in proof]
@@ -465,8 +210,3 @@ def zipped(raw: bytes) -> bytes:
     """Gzip without name and time: the same bytes of the same text."""
     # The finest of the nine levels saves a hundredth more, for twice the time.
     return gzip.compress(raw, 6, mtime=0)
-
-
-def _short(value: Any) -> str:
-    shown = json.dumps(value, ensure_ascii=False)
-    return shown if len(shown) <= 60 else shown[:57] + "..."

@@ -13,6 +13,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
+from mace.base.exit_codes import INTERNAL, INTERRUPTED
 from mace.cli.alive import alive
 from mace.cli.faults import StoppedError, Terminated, explained, terminate, unraisable
 from mace.errors import MaceError
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     app: typer.Typer
 
-INTERRUPTED = 128 + signal.SIGINT
 YOUNG = 200_000  # objects; the libraries that a command imports are about as many, and live as long as it does
 
 
@@ -50,8 +50,6 @@ def main() -> None:
         sys.exit(error.exit_code)
     except Exception as error:
         _listen_no_more()
-        from mace.cli.options import INTERNAL
-
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # of the parser of the command line
             shown = io.StringIO()
             error.show(shown)
@@ -84,7 +82,7 @@ def _listen_no_more() -> None:
 
 def _say(text: object, *, nl: bool = True) -> None:
     """Say on stderr how it ended, whatever was imported by then."""
-    from mace.cli.options import say
+    from mace.cli.output import say
 
     say(text, err=True, nl=nl)
 

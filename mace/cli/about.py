@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import typer
 
+from mace.base.exit_codes import DONE, INTERNAL
 from mace.base.formats import schema_of
 from mace.cli.alive import alive
-from mace.cli.options import DONE, INTERNAL, Format, FormatOption, print_json, say
+from mace.cli.options import FormatOption
+from mace.cli.output import Format, print_json, say
 
 
 def demo(format: FormatOption = Format.text) -> None:

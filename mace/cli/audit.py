@@ -13,24 +13,13 @@ from typing import Annotated, Any
 
 import typer
 
+from mace.base.exit_codes import DONE, UNDECIDED
 from mace.cli.alive import alive
 from mace.cli.faults import StoppedError
-from mace.cli.options import (
-    UNDECIDED,
-    Format,
-    FormatOption,
-    Given,
-    GroupsOption,
-    Limits,
-    Measured,
-    OracleOption,
-    names_of,
-    planned_of,
-    print_json,
-    say,
-    terminal,
-)
+from mace.cli.options import FormatOption, Given, GroupsOption, Limits, Measured, OracleOption, names_of
+from mace.cli.output import Format, print_json, say, terminal
 from mace.cli.progress import Lines
+from mace.cli.resolve import planned_of
 from mace.errors import MaceError
 
 NARROWEST = 80  # columns of a terminal in which the tables fit
@@ -172,7 +161,7 @@ def _audit_plans(
         print_json(done.to_dict())
     else:
         say(done)
-    raise typer.Exit(0 if done.settled else UNDECIDED)
+    raise typer.Exit(DONE if done.settled else UNDECIDED)
 
 
 def _print(shown: Any, plain: Any, format: Format) -> None:

@@ -9,23 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from mace.base.escape import one_line
+from mace.base.exit_codes import DONE, REFUSED, SOLVERS_AGREE, UNDECIDED, USAGE
 from mace.base.files import reason
 from mace.base.formats import schema_of
-from mace.cli.options import (
-    DONE,
-    NOT_FOUND,
-    SOLVERS_AGREE,
-    UNDECIDED,
-    USAGE,
-    Asked,
-    Format,
-    FormatOption,
-    Given,
-    Measured,
-    explainer_of,
-    print_json,
-    say,
-)
+from mace.cli.options import FormatOption, Given, Measured, RowAndGoal
+from mace.cli.output import Format, print_json, say
+from mace.cli.resolve import explainer_of
 from mace.errors import CertificateError, FileError, MaceError
 
 if TYPE_CHECKING:
@@ -37,8 +26,8 @@ if TYPE_CHECKING:
     from mace.proofs.check import Verdict
     from mace.space.axes import Point
 
-STATUSES = {DONE: "accepted", NOT_FOUND: "refused", UNDECIDED: "undecided"}
-CODES = {"agreed": SOLVERS_AGREE, "undecided": UNDECIDED, "refused": NOT_FOUND}
+STATUSES = {DONE: "accepted", REFUSED: "refused", UNDECIDED: "undecided"}
+CODES = {"agreed": SOLVERS_AGREE, "undecided": UNDECIDED, "refused": REFUSED}
 SCHEMA = re.compile(r'\s*\{\s*"schema":\s*"(mace\.[a-z-]+/\d+)"')  # the first key of all output
 RESTS_ON = (
     "the text is the one of this model, space, row and claim. No checker accepted it: "
@@ -48,7 +37,7 @@ RESTS_ON = (
 
 def check(
     given: Given,
-    asked: Asked,
+    asked: RowAndGoal,
     measured: Measured,
     file: Annotated[
         Path | None,
@@ -118,9 +107,9 @@ def _write_page(path: Path, pyodide: Path | None, file: Path | None) -> NoReturn
 def _tell(verdict: Verdict, differences: list[str] | None, extracted: Verified | None, format: Format) -> None:
     """Say what came of it; ends the command. differences: None where no model was compared."""
     accepted = verdict.accepted and not differences
-    code = DONE if accepted else NOT_FOUND
+    code = DONE if accepted else REFUSED
     if extracted is not None and accepted and extracted.status != "accepted":
-        accepted, code = False, UNDECIDED if extracted.status == "not covered" else NOT_FOUND
+        accepted, code = False, UNDECIDED if extracted.status == "not covered" else REFUSED
     if format is Format.json:
         print_json(
             {
@@ -151,10 +140,10 @@ def _extracted(file: Path, data: Any) -> Verified:
     return verified(file, data)
 
 
-def _differences(data: Any, about: tuple[Given, Measured, Asked]) -> list[str]:
+def _differences(data: Any, about: tuple[Given, Measured, RowAndGoal]) -> list[str]:
     """How a certificate's statement differs from the question; what it excludes is asked of the model again."""
     from mace.certify.exclusions import without
-    from mace.certify.writer import same_statement
+    from mace.certify.statement import same_statement
 
     if isinstance(data, dict) and "mace_plan" in data:
         raise MaceError(
@@ -170,7 +159,7 @@ def _differences(data: Any, about: tuple[Given, Measured, Asked]) -> list[str]:
         return [error.message]
 
 
-def _question(about: tuple[Given, Measured, Asked]) -> tuple[Question, Callable[[Point], bool]]:
+def _question(about: tuple[Given, Measured, RowAndGoal]) -> tuple[Question, Callable[[Point], bool]]:
     """The question about the row, and whether the deployed model has its goal at a point."""
     given, measured, asked = about
     explainer, row = explainer_of(given, measured, asked)
@@ -183,7 +172,10 @@ def _by_solvers(data: Any) -> bool:
 
 
 def _check_solvers(
-    record: SolverCertificate, about: tuple[Given, Measured, Asked], limits: tuple[float | None, int], format: Format
+    record: SolverCertificate,
+    about: tuple[Given, Measured, RowAndGoal],
+    limits: tuple[float | None, int],
+    format: Format,
 ) -> None:
     """Make the record's text again from the model, compare, and ask both solvers; ends the command."""
     if about[0].model is None:
@@ -276,5 +268,5 @@ def _check_folder(folder: Path, format: Format, alone: tuple[str, ...]) -> None:
         ]
         say(", ".join(words for words in count if not words.startswith("0 ")))
     statuses = {one["status"] for one in found}
-    order = (("refused", NOT_FOUND), ("unusable", USAGE), ("not checked", UNDECIDED))
+    order = (("refused", REFUSED), ("unusable", USAGE), ("not checked", UNDECIDED))
     raise typer.Exit(next((code for status, code in order if status in statuses), DONE))

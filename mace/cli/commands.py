@@ -1,6 +1,6 @@
 """All commands, as typer knows them.
 
-The exit codes are below, and in `mace --help`. Nothing heavy is imported before a command needs it, and no command but
+Nothing heavy is imported before a command needs it, and no command but
 the one that was asked for.
 """
 
@@ -12,15 +12,10 @@ from typing import Annotated
 
 import typer
 
+from mace.base import exit_codes
 from mace.base.versions import MACE
-from mace.cli.options import flat, say
-
-EXIT_CODES = (
-    "Exit codes: 0 done or accepted; 10 violated, refused, or not found where asked to fail; 5 unknown, bounded or not "
-    "checked; 7 two solvers agree on a text that no checker can accept; 2 usage or input; 6 internal error; "
-    "130 interrupted; 143 terminated."
-)
-
+from mace.cli.output import say
+from mace.cli.signatures import flat
 
 # What each command does, within 60 characters.
 SHORT = {
@@ -64,7 +59,7 @@ def application(names: Iterable[str] = tuple(SHORT)) -> typer.Typer:
     app = typer.Typer(
         name="mace",
         help="Nearest counterfactuals of a trained model, with a proof that there is none nearer.",
-        epilog=EXIT_CODES,
+        epilog=exit_codes.MEANINGS,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mace.base.exit_codes import DONE, UNDECIDED
 from mace.base.formats import schema_of
 from mace.cli.alive import alive
-from mace.cli.options import print_json, say, terminal
+from mace.cli.output import print_json, say, terminal
 from mace.cli.progress import Beat
 from mace.explain.answer import Answer
 from mace.explain.explainer import Explainer
+from mace.solve.status import is_final
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 SEED = 0
 FOREST = "random forest, 100 trees"
 KEPT = "forest.joblib"
+RULE = 100  # columns of the line with a title
 BETTER = {"Income": 1, "Savings": 1, "Debts": -1, "MissedPayments": -1}  # the way in which people expect approval
 
 
@@ -70,7 +73,7 @@ def _scaled(space: Space, model: Any) -> Any:
 
 
 def run_demo(as_json: bool) -> int:
-    """Print the demo; returns the exit code (0, or 5 if an answer is not optimal or infeasible)."""
+    """Print the demo; returns the exit code: DONE if every answer is optimal or infeasible, else UNDECIDED."""
     from mace.datasets import load
 
     dataset = load("loans")
@@ -89,12 +92,12 @@ def run_demo(as_json: bool) -> int:
         _print(shown[-1], as_json)
     shown.append(_part("three different ways (forest)", explainers[FOREST], row, count=3))
     _print(shown[-1], as_json)
-    # Which applicants have no way out is a question of its own: here only the terms of the loan may change.
-    fixed: Any = {f.name: "fixed" for f in space.features if f.name not in ("LoanMonths", "Purpose")}
+    # Who has no way out is a question of its own: here only the months of the loan may change.
+    fixed: Any = {f.name: "fixed" for f in space.features if f.name != "LoanMonths"}
     alive.doing = "looking for somebody who has no way out"
     stuck = Explainer(trained[FOREST], space.change(rules=(), **fixed), background=rows)
     hopeless = _hopeless(stuck, rows)
-    shown.append(_part("only the months and the purpose of the loan may change (forest)", stuck, hopeless))
+    shown.append(_part("only the months of the loan may change (forest)", stuck, hopeless))
     _print(shown[-1], as_json)
     kept = _keep(trained[FOREST], KEPT)
     if as_json:
@@ -108,7 +111,7 @@ def run_demo(as_json: bool) -> int:
             f"mace menu --model {KEPT} --trust-pickle --data loans --row 3 --goal 1\n",
             nl=False,  # commands to be copied are not broken
         )
-    return 0 if all(part.answer.status in ("optimal", "infeasible") for part in shown) else 5
+    return DONE if all(is_final(part.answer.status) for part in shown) else UNDECIDED
 
 
 def _keep(model: Any, name: str) -> bool:
@@ -168,7 +171,7 @@ def _print(part: Shown, as_json: bool) -> None:
     from rich.rule import Rule
 
     shown = terminal()
-    shown.print(Rule(part.title, align="left"))
+    shown.print(Rule(part.title, align="left"), width=min(shown.width, RULE))  # a file is as wide as its lines
     shown.print(part.answer)
     for line in remarks(part.answer):
         shown.print(f"remark: {line}")

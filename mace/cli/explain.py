@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from mace.base.exit_codes import DONE, NOT_FOUND, UNDECIDED
 from mace.base.files import check_folder
-from mace.cli.options import (
-    DONE,
-    NOT_FOUND,
-    UNDECIDED,
-    Asked,
-    Format,
-    FormatOption,
-    Given,
-    Limits,
-    Measured,
-    Prioritised,
-    Proposing,
-    Several,
-    explainer_by_oracle,
-    print_json,
-    say,
-    terminal,
-)
+from mace.cli.options import FormatOption, Given, Limits, Measured, Prioritised, Proposing, RowAndGoal, Several
+from mace.cli.output import Format, print_json, say, terminal
 from mace.cli.progress import Progress
-from mace.errors import CertificateError, FileError
+from mace.cli.proofs import WRITTEN, save_one
+from mace.cli.resolve import explainer_by_oracle
+from mace.solve.status import is_final
 
-if TYPE_CHECKING:
-    from mace.explain.answer import Answer
+BY_SOLVERS = "the solvers' record was written to {path}; mace check {path} asks them again, given this model and row"
 
 
 def explain(
     given: Given,
-    asked: Asked,
+    asked: RowAndGoal,
     measured: Measured,
     prioritised: Prioritised,
     several: Several,
@@ -76,31 +62,15 @@ def explain(
             **limits.settings,
             **proposing.settings,
         )
-    written, failed = "", None
-    if certificate is not None:
-        try:
-            written = _save(answer, certificate)
-        except FileError as error:  # raised when the answer has been printed
-            failed = error
+    saved = save_one(certificate, lambda: answer.certificate, BY_SOLVERS if answer.by_solvers else WRITTEN)
     if format is Format.json:
-        print_json(answer.to_dict() | ({"certificate": written} if written else {}))
+        print_json(answer.to_dict() | ({"certificate": saved.said} if saved.said else {}))
     else:
         terminal().print(answer)
-        if written:
-            say(written)
-    if failed is not None:
-        raise failed
-    if answer.status in ("unknown", "bounded"):
+        if saved.said:
+            say(saved.said)
+    if saved.failed is not None:
+        raise saved.failed
+    if not is_final(answer.status):
         raise typer.Exit(UNDECIDED)
     raise typer.Exit(NOT_FOUND if must_exist and answer.status == "infeasible" else DONE)
-
-
-def _save(answer: Answer, path: Path) -> str:
-    try:
-        made = answer.certificate
-    except CertificateError as error:
-        return f"no certificate: {error.message}"
-    made.save(path)
-    if answer.by_solvers:
-        return f"the solvers' record was written to {path}; mace check {path} asks them again, given this model and row"
-    return f"certificate written to {path}; check it with: mace check {path}"

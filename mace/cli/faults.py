@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from mace.base.exit_codes import INTERRUPTED, TERMINATED
 from mace.base.files import reason
 from mace.errors import FileError, MaceError
 
@@ -31,7 +32,7 @@ class StoppedError(MaceError):
     def __init__(self, by: KeyboardInterrupt, hint: str = "") -> None:
         ended = isinstance(by, Terminated)
         super().__init__("terminated" if ended else "interrupted", hint=hint)
-        self.exit_code = 128 + (signal.SIGTERM if ended else signal.SIGINT)
+        self.exit_code = TERMINATED if ended else INTERRUPTED
 
 
 def terminate(number: int, frame: object) -> None:  # noqa: ARG001

@@ -7,30 +7,20 @@ from typing import Annotated
 
 import typer
 
+from mace.base.exit_codes import DONE, UNDECIDED
 from mace.base.files import make_folder
 from mace.cli.alive import alive
-from mace.cli.options import (
-    DONE,
-    UNDECIDED,
-    Asked,
-    Format,
-    FormatOption,
-    Given,
-    Limits,
-    Measured,
-    OracleOption,
-    Prioritised,
-    explainer_of,
-    print_json,
-    say,
-)
+from mace.cli.options import FormatOption, Given, Limits, Measured, OracleOption, Prioritised, RowAndGoal
+from mace.cli.output import Format, print_json, say
 from mace.cli.plots import check_plot, save_plot
 from mace.cli.proofs import save
+from mace.cli.resolve import explainer_of
+from mace.solve.status import is_final
 
 
 def front(
     given: Given,
-    asked: Asked,
+    asked: RowAndGoal,
     measured: Measured,
     prioritised: Prioritised,
     limits: Limits,
@@ -70,4 +60,4 @@ def front(
     if certificates is not None:
         levels = [(f"point-{n}-{level.name}", level) for n, p in enumerate(found.points, 1) for level in p.levels]
         save(certificates, [*levels, *((f"empty-{n}", cell.level) for n, cell in enumerate(found.empty, 1))])
-    raise typer.Exit(DONE if found.status in ("optimal", "infeasible") else UNDECIDED)
+    raise typer.Exit(DONE if is_final(found.status) else UNDECIDED)

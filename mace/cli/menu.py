@@ -7,28 +7,18 @@ from typing import Annotated
 
 import typer
 
+from mace.base.exit_codes import DONE, UNDECIDED
 from mace.base.files import make_folder
 from mace.cli.alive import alive
-from mace.cli.options import (
-    DONE,
-    UNDECIDED,
-    Asked,
-    Format,
-    FormatOption,
-    Given,
-    Limits,
-    Measured,
-    OracleOption,
-    explainer_of,
-    print_json,
-    say,
-)
+from mace.cli.options import FormatOption, Given, Limits, Measured, OracleOption, RowAndGoal
+from mace.cli.output import Format, print_json, say
 from mace.cli.proofs import save
+from mace.cli.resolve import explainer_of
 
 
 def menu(
     given: Given,
-    asked: Asked,
+    asked: RowAndGoal,
     measured: Measured,
     limits: Limits,
     oracle: OracleOption = "auto",

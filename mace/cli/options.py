@@ -1,54 +1,29 @@
-"""Options that several commands share, and what they stand for.
+"""Options that several commands share.
 
 A frozen dataclass is a group of options: what a command takes to name a model and a table, to measure, to pick a row.
-Its methods turn what was typed into what the package works on. `flat` gives a command the fields of the groups among
-its parameters, so that each option is written once. Nothing heavy is imported before a method needs it.
+Its methods turn what was typed into what the package works on. `flat` (`signatures.py`) gives a command the fields of
+the groups among its parameters, so that each option is written once. Heavy libraries are imported by the methods that
+need them.
 """
 
 from __future__ import annotations
 
 import functools
-import inspect
-import re
-import shutil
-import sys
-import textwrap
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
-from enum import Enum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from mace.base.console import console
-from mace.base.escape import json_text, lines, short
 from mace.base.meant import among, meant
 from mace.cli.alive import alive
-from mace.cli.faults import explained
+from mace.cli.output import Format, say
 from mace.errors import FileError, MaceError, RowError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mace.explain.explainer import Explainer
-    from mace.explain.unread import Unread
-    from mace.problem.question import Question
     from mace.space.space import Space
-    from mace.worlds.world import World
-
-SHOWN = re.compile(r" *\d* \| ")  # a line of a program in a message, or what marks a place in it
-WIDEST = 1_000_000  # columns of what is no terminal
-DONE, UNDECIDED, NOT_FOUND, USAGE, INTERNAL, SOLVERS_AGREE = 0, 5, 10, 2, 6, 7
-
-
-class Format(str, Enum):
-    """How results are printed."""
-
-    text = "text"
-    json = "json"
-
 
 FormatOption: TypeAlias = Annotated[Format, typer.Option("--format", help="text or json.")]
 OracleOption: TypeAlias = Annotated[
@@ -256,7 +231,7 @@ class Prioritised:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RowAndGoal:
     """Which row, and what is wanted for it."""
 
     row: Annotated[int, typer.Option("--row", help="Which row of the data to explain, from 0.")] = 0
@@ -341,50 +316,6 @@ class Limits:
         return self.timeout or None
 
 
-def explainer_of(
-    given: Given, measured: Measured, asked: Asked, prioritised: Prioritised | None = None
-) -> tuple[Explainer, pd.Series[Any]]:
-    """The explainer of a model that is read, and the row that is asked about."""
-    from mace.explain.explainer import Explainer
-
-    space, row, settings = _read(given, measured, asked, prioritised)
-    return Explainer(given.read_model(), space, **settings), row
-
-
-def explainer_by_oracle(
-    given: Given, measured: Measured, asked: Asked, prioritised: Prioritised, oracle: str
-) -> tuple[Explainer | Unread, pd.Series[Any]]:
-    """The explainer of any model, and the row: what no reader takes, or `--oracle search`, is only asked."""
-    from mace.explain.explainers import explainer_of
-
-    space, row, settings = _read(given, measured, asked, prioritised)
-    return explainer_of(given.read_model(), space, oracle, **settings), row
-
-
-def row_of(frame: pd.DataFrame, number: int) -> pd.Series[Any]:
-    """A row of the data, by its number; raises RowError where there is none."""
-    if not 0 <= number < len(frame):
-        has = f"the data has the rows 0..{len(frame) - 1}" if len(frame) else "the data has no rows"
-        raise RowError(f"--row {number}: {has}")
-    return frame.iloc[number]
-
-
-def _read(
-    given: Given, measured: Measured, asked: Asked, prioritised: Prioritised | None
-) -> tuple[Space, pd.Series[Any], dict[str, Any]]:
-    """The space, the row, and what an explainer is made with."""
-    frame, space = given.read_table()
-    row = row_of(frame, asked.row)
-    settings = measured.settings if prioritised is None else prioritised.of(measured)
-    return space, row, {"background": frame, **settings}
-
-
-def question_of(given: Given, measured: Measured, asked: Asked) -> Question:
-    """The question about the row."""
-    explainer, row = explainer_of(given, measured, asked)
-    return explainer.question(row, asked.goal, asked.most_changes)[0]
-
-
 def read_space(name: str) -> Space:
     """A space by its file, or by the name of a data set."""
     from mace import datasets
@@ -398,169 +329,9 @@ def read_space(name: str) -> Space:
     return Space.load(name)
 
 
-class Planned(NamedTuple):
-    """What plans are asked for."""
-
-    model: object
-    space: Space
-    world: World | str | Path
-    frame: pd.DataFrame
-    goal: object
-
-    def row(self, number: int) -> pd.Series[Any]:
-        """A row of the data, by its number."""
-        return row_of(self.frame, number)
-
-
-def planned_of(given: Given, world: str | None, goal: object) -> Planned:
-    """The model, the space, the world and the data that plans are asked for; of a benchmark what is not given."""
-    from mace import datasets
-
-    if given.data in datasets.PERSONS:
-        persons = datasets.load(given.data)
-        assert isinstance(persons, datasets.Persons)
-        model = persons.model if given.model is None else given.read_model()
-        space, frame = read_space(given.space) if given.space else persons.space, persons.X
-        world, goal = world or persons.name.removeprefix("cscf-"), persons.goal if goal is None else goal
-    else:
-        frame, space = given.read_table()
-        model = given.read_model()
-        goal = given.favourable if goal is None else goal
-    if world is None:
-        raise MaceError("no world given", hint="--world actions.mace, or the name of one that comes with mace: loans.")
-    return Planned(model, space, world, frame, goal)
-
-
-def space_of(given: Given) -> Space:
-    """The space that is given, or that of the data."""
-    from mace import datasets
-
-    if given.space is not None:
-        return read_space(given.space)
-    if given.data in datasets.PERSONS:
-        return datasets.load(given.data).space
-    return given.read_table()[1]
-
-
 def names_of(text: str | None) -> list[str]:
     """Names with commas between them."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
-
-
-def say(text: object, *, err: bool = False, nl: bool = True) -> None:
-    """Print a text on stdout or stderr: the only place of the command line that prints one.
-
-    nl: False for code, of which nothing is changed; on a terminal the lines of other texts are broken between words.
-    """
-    alive.spoke()
-    said = lines(text)
-    typer.echo(wrapped(said) if nl and (sys.stderr if err else sys.stdout).isatty() else said, err=err, nl=nl)
-
-
-def print_json(value: object) -> None:
-    """Print JSON, and nothing else, on stdout."""
-    alive.spoke()
-    typer.echo(json_text(value, indent=2, allow_nan=True))
-
-
-def terminal() -> Any:
-    """Where tables are printed; what is not a terminal gets lines that are neither cut nor broken."""
-    alive.spoke()
-    return console() if sys.stdout.isatty() else console(soft_wrap=True, width=WIDEST)
-
-
-def wrapped(text: str) -> str:
-    """A text for a terminal: long lines are broken between words, and go on farther to the right.
-
-    A line of somebody's program, numbered, or marked below, stays as it is.
-    """
-    width = max(40, shutil.get_terminal_size().columns)
-    return "\n".join(
-        line
-        if SHOWN.match(line)
-        else textwrap.fill(
-            line, width, subsequent_indent=" " * (len(line) - len(line.lstrip()) + 4), break_long_words=False,
-            break_on_hyphens=False, drop_whitespace=True,
-        )
-        for line in text.split("\n")
-    )  # fmt: skip
-
-
-def flat(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with every group of options among its parameters replaced by the fields of the group.
-
-    typer reads the options of a command from its signature; the command itself is called with the groups.
-    """
-    groups: dict[str, Any] = {}
-    shown: list[inspect.Parameter] = []
-    hints = get_type_hints(command, include_extras=True)
-    for name, parameter in inspect.signature(command).parameters.items():
-        kind = hints[name]
-        if is_dataclass(kind) and isinstance(kind, type):
-            groups[name] = kind
-            inside = get_type_hints(kind, include_extras=True)
-            shown += [_parameter(field.name, inside[field.name], _default(field)) for field in fields(kind)]
-        else:
-            shown.append(_parameter(name, kind, parameter.default))
-
-    @functools.wraps(command)
-    def called(**values: Any) -> None:
-        made = {
-            name: kind(**{field.name: values.pop(field.name) for field in fields(kind)})
-            for name, kind in groups.items()
-        }
-        with explained(), typed:
-            command(**made, **values)
-
-    typed = _Typed(shown)
-    called.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
-    called.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-    return called
-
-
-class _Typed(AbstractContextManager[None]):
-    """Messages about an argument of a function name the option that was typed for it."""
-
-    def __init__(self, shown: list[inspect.Parameter]) -> None:
-        names = "|".join(parameter.name for parameter in shown)
-        self._argument = re.compile(rf"({names}) must be ")
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, MaceError) and (found := self._argument.match(error.message)):
-            said = f"--{found[1].replace('_', '-')} must be {error.message[found.end() :]}"
-            # None cannot be typed.
-            error.reword(said.replace(", or None for no limit", "").replace(" or None for all cores", " for all cores"))
-
-
-def _parameter(name: str, kind: Any, default: object) -> inspect.Parameter:
-    # typer's own messages about numbers do not say what was typed, and are made for programs.
-    plain, *said = get_args(kind) if get_origin(kind) is Annotated else (kind,)
-    for number, (parser, metavar) in NUMBERS.items():
-        if number in (plain, *get_args(plain)):
-            for option in said:
-                option.parser, option.metavar = parser, option.metavar or metavar
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-
-
-def _whole(typed: str) -> int:
-    try:
-        return int(typed)
-    except ValueError:
-        raise typer.BadParameter(f"must be a whole number, got {short(typed)}") from None
-
-
-def _number(typed: str) -> float:
-    try:
-        return float(typed)
-    except ValueError:
-        raise typer.BadParameter(f"must be a number, got {short(typed)}") from None
-
-
-NUMBERS: dict[type, tuple[Callable[[str], Any], str]] = {int: (_whole, "<int>"), float: (_number, "<float>")}
-
-
-def _default(field: Field[Any]) -> object:
-    return inspect.Parameter.empty if field.default is MISSING else field.default
 
 
 def _pairs(texts: list[str], option: str) -> dict[str, object]:

@@ -8,22 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mace.base.exit_codes import DONE, NOT_FOUND, UNDECIDED
 from mace.cli.alive import alive
-from mace.cli.options import (
-    DONE,
-    NOT_FOUND,
-    UNDECIDED,
-    Format,
-    FormatOption,
-    Given,
-    names_of,
-    planned_of,
-    print_json,
-    say,
-    terminal,
-)
+from mace.cli.options import FormatOption, Given, names_of
+from mace.cli.output import Format, print_json, say, terminal
 from mace.cli.plots import check_plot, save_plot
-from mace.errors import FileError, MaceError
+from mace.cli.proofs import save_one
+from mace.cli.resolve import planned_of
+from mace.errors import MaceError
+from mace.solve.status import is_final
 
 if TYPE_CHECKING:
     from mace.plans.plan_front import PlanFront
@@ -111,14 +104,14 @@ def plan(
     if aims.front is not None:
         _show_front(planner.front(asked.row(row), aims.front, points=aims.points, **common), format)
     made = planner.plan(asked.row(row), **aims.asked, **common)
-    written, failed = _saved(made, certificate, timeout or None)
-    _show(made, written, format)
+    saved = save_one(certificate, lambda: made.certify(timeout or None))
+    _show(made, saved.said, format)
     if plot is not None and made.steps:
         save_plot(made.plot(), plot)
         say(f"plot written to {plot}", err=True)
-    if failed is not None:
-        raise failed
-    if made.status in ("unknown", "bounded"):
+    if saved.failed is not None:
+        raise saved.failed
+    if not is_final(made.status):
         raise typer.Exit(UNDECIDED)
     raise typer.Exit(NOT_FOUND if must_exist and made.status == "infeasible" else DONE)
 
@@ -150,20 +143,5 @@ def _show_front(made: PlanFront, format: Format) -> None:
         print_json(made.to_dict())
     else:
         say(made)
-    open_ends = any(point.plan.status in ("unknown", "bounded") for point in made.points)
+    open_ends = any(not is_final(point.plan.status) for point in made.points)
     raise typer.Exit(UNDECIDED if open_ends else DONE)
-
-
-def _saved(made: Plan, path: Path | None, timeout: float | None) -> tuple[str, FileError | None]:
-    """Write the certificate; says where it is, or why there is none, and what is to be raised once that is printed."""
-    from mace.errors import CertificateError
-
-    if path is None:
-        return "", None
-    try:
-        made.certify(timeout).save(path)
-    except CertificateError as error:
-        return f"no certificate: {error.message}", None
-    except FileError as error:
-        return "", error
-    return f"certificate written to {path}; check it with: mace check {path}", None

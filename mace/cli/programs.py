@@ -10,21 +10,9 @@ import typer
 
 from mace.base.files import read_text
 from mace.base.formats import schema_of
-from mace.cli.options import (
-    Asked,
-    Format,
-    FormatOption,
-    Given,
-    Measured,
-    SpaceOption,
-    Trained,
-    print_json,
-    question_of,
-    read_space,
-    say,
-    space_of,
-    terminal,
-)
+from mace.cli.options import FormatOption, Given, Measured, RowAndGoal, SpaceOption, Trained, read_space
+from mace.cli.output import Format, print_json, say, terminal
+from mace.cli.resolve import question_of, space_of
 from mace.errors import MaceError
 
 
@@ -40,7 +28,7 @@ class Target(str, Enum):
 def export(
     to: Annotated[str, typer.Option("--to", help="smt2, vnnlib+onnx, mace or json.")],
     given: Given,
-    asked: Asked,
+    asked: RowAndGoal,
     measured: Measured,
     out: Annotated[Path | None, typer.Option("--out", help="Write here; endings are added. Default: stdout.")] = None,
     radius: Annotated[str | None, typer.Option("--radius", help="Ask for distances up to this; default: any.")] = None,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.console import console
 from mace.cli.alive import alive
-from mace.cli.options import say
+from mace.cli.output import say
 from mace.present.closing import bar
 
 if TYPE_CHECKING:

@@ -1,17 +1,48 @@
-"""Proofs of several answers, written into one folder, with the model in a file of its own."""
+"""Certificates as files: of one answer, or of several in one folder, with the model in a file of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from mace.cli.alive import alive
-from mace.cli.options import say
-from mace.errors import CertificateError
+from mace.cli.output import say
+from mace.errors import CertificateError, FileError
 
 if TYPE_CHECKING:
     from mace.explain.proved import Proved
+
+
+WRITTEN = "certificate written to {path}; check it with: mace check {path}"
+
+
+class Savable(Protocol):
+    """A certificate, or a record of solvers."""
+
+    def save(self, path: str | Path) -> Path:
+        """Write it to a file; raises FileError."""
+        ...
+
+
+class Saved(NamedTuple):
+    """said: where the certificate is, or why there is none.    failed: what is raised once the answer is printed."""
+
+    said: str = ""
+    failed: FileError | None = None
+
+
+def save_one(path: Path | None, certificate: Callable[[], Savable], written: str = WRITTEN) -> Saved:
+    """Write the certificate of an answer to a file, if one is named; no disk that is full costs the answer."""
+    if path is None:
+        return Saved()
+    try:
+        certificate().save(path)
+    except CertificateError as error:
+        return Saved(f"no certificate: {error.message}")
+    except FileError as error:
+        return Saved(failed=error)
+    return Saved(written.format(path=path))
 
 
 def save(folder: Path, named: Iterable[tuple[str, Proved]]) -> None:

@@ -9,7 +9,8 @@ import typer
 
 from mace.base.files import check_folder
 from mace.cli.alive import alive
-from mace.cli.options import names_of, read_space, say
+from mace.cli.options import names_of, read_space
+from mace.cli.output import say
 from mace.errors import FileError
 
 

@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 
+from mace.base.exit_codes import DONE, UNDECIDED
 from mace.base.formats import schema_of
 from mace.cli.faults import StoppedError
-from mace.cli.options import DONE, UNDECIDED, Format, FormatOption, names_of, print_json, say, terminal
+from mace.cli.options import FormatOption, names_of
+from mace.cli.output import Format, print_json, say, terminal
 
 LIST = "list"
 

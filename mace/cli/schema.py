@@ -8,7 +8,7 @@ import typer
 
 from mace.base.formats import VERSIONS
 from mace.base.meant import meant
-from mace.cli.options import print_json
+from mace.cli.output import print_json
 from mace.errors import MaceError
 
 

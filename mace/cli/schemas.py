@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_typ
 
 from mace.audit.intervals import Share
 from mace.base.formats import VERSIONS, name_of
+from mace.solve.status import STATUSES
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -25,7 +26,7 @@ TRUTH: Schema = {"type": "boolean"}
 # A cell of a table: a number, a text, a truth; null where it is missing.
 VALUE: Schema = {"type": ["number", "string", "boolean", "null"]}
 EXACT: Schema = {"type": ["string", "null"], "pattern": r"^-?[0-9]+(/[0-9]+)?$", "description": "an exact rational"}
-STATUS: Schema = {"enum": ["optimal", "bounded", "infeasible", "unknown"]}
+STATUS: Schema = {"enum": list(STATUSES)}
 
 
 def _maybe(schema: Schema) -> Schema:
@@ -291,7 +292,7 @@ def _of(hint: Any) -> Schema:
     if origin is dict:
         return _map(_of(inside[1]))
     assert is_dataclass(hint), hint
-    hints = get_type_hints(hint, localns={"Status": Literal["optimal", "bounded", "infeasible", "unknown"]})
+    hints = get_type_hints(hint)
     more = {"share": _maybe(NUMBER)} if hint is Share else {}
     return _object({field.name: _of(hints[field.name]) for field in fields(hint)} | more)
 

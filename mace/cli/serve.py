@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from mace.cli.alive import alive
-from mace.cli.options import Given, Measured, say
+from mace.cli.options import Given, Measured
+from mace.cli.output import say
 from mace.errors import FileError, MaceError
 
 HERE = "127.0.0.1"

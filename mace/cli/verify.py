@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from mace.cli.alive import alive
-from mace.cli.options import Given, read_space, say
+from mace.cli.options import Given, read_space
+from mace.cli.output import say
 from mace.errors import MaceError
 
 
-class Format(str, Enum):
+class VerdictFormat(str, Enum):
     """How verdicts are printed."""
 
     text = "text"
@@ -39,7 +40,7 @@ def verify(
         Path | None, typer.Option("--certificates", help="A folder for the certificates of what was proved.")
     ] = None,
     sarif: Annotated[Path | None, typer.Option("--sarif", help="Write the results as SARIF to this file, too.")] = None,
-    format: Annotated[Format, typer.Option("--format", help="text, json, junit or sarif.")] = Format.text,
+    format: Annotated[VerdictFormat, typer.Option("--format", help="text, json, junit or sarif.")] = VerdictFormat.text,
 ) -> None:
     """Verify properties on the whole space: proved, violated by a real pair of inputs, or unknown.
 

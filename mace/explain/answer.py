@@ -22,7 +22,8 @@ from mace.base.views import Plot, view
 from mace.errors import MaceError
 from mace.explain.level import Level
 from mace.explain.proved import Proved
-from mace.solve.driver import Asked, Status
+from mace.solve.driver import OracleCall
+from mace.solve.status import Status
 from mace.space.space import Space
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class Answer(Proved):
     oracle: str
     why: str
     seconds: float
-    trace: list[Asked]
+    trace: list[OracleCall]
     space: Space
     decision: Any = None
     notes: list[str] = field(default_factory=list)

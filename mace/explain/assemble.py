@@ -16,6 +16,7 @@ from mace.space.axes import Point
 from mace.tables.table import Formula, Label
 
 IN_DOUBT = "rounding leaves in doubt"
+WRITTEN_LATER = "the proof is long: its certificate is written when you ask for it, which the time limit does not count"
 
 
 def answer_of(
@@ -85,7 +86,7 @@ def _notes(question: Question, found: Sequence[Searched], count: int, judge: Jud
     if found[0].bracket.proof is not None and (reason := unwritable(found[0].question)) is not None:
         notes.append(f"no certificate: {reason}")
     elif len(found[0].bracket.proof or ()) >= LONG_PROOF:
-        notes.append("the certificate is written when it is asked for, which the time limit does not count")
+        notes.append(WRITTEN_LATER)
     notes += doubts(question, points, [avoid for one in found for avoid in one.bracket.refused], judge)
     if points[:1] != [question.start]:
         notes += missing.notes(question)

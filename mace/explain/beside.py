@@ -2,13 +2,12 @@
 
 In:  a question, how points are confirmed, and a proposer with what it may spend.
 Out: while the prover runs, better points as they are confirmed, from whichever side they come (`Beside.begun`).
-Promise: a point of the proposer only lowers the upper bound: no verdict and no lower bound is its own. It runs in a
-thread, which ends with the prover, and only where it came to its own end is what it found the same in every run. It
-goes on from the nearest point that either side has found; the prover goes its own way, so that its bounds, and what it
-proves, are those that it comes to alone: what the proposer takes of the interpreter that they share is no time of the
-prover's limit (`Own`). The longer the proposer finds nothing nearer, the less it takes, and once that is a `SHARE` of
-the limit it ends (`Pace`); it asks the trees that were read, and the model itself only about what rounding leaves in
-doubt.
+Promise: the proposer only lowers the upper bound; verdicts and lower bounds are the prover's. The prover does not use
+its points, and its time limit does not count the CPU time that they cost (`Own`): its bounds and proofs are those that
+it would come to alone. The proposer goes on from the nearest point that either side has found. It runs in a thread
+that ends with the prover; what it found is reproducible only if it came to its own end before. The longer it finds
+nothing nearer, the less time it takes, and once that is a `SHARE` of the limit, it ends (`Pace`). It asks the trees
+that were read, and the model itself only about what rounding leaves in doubt.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class Nearest:
         return None if self.near is None else self.near.point
 
     def bring(self, point: Point) -> bool:
-        """Take a point that is allowed and confirmed, if it is nearer than all before; whether it is."""
+        """Keep an allowed, confirmed point if it is nearer than all before; returns whether it is."""
         near = Near(point, self.question.distance_of(point))
         with self.lock:
             nearer = self.near is None or near.distance < self.near.distance
@@ -68,7 +67,7 @@ class Nearest:
 
 @dataclass
 class Told:
-    """What `watch` is told while two threads close in: the larger lower bound, and the smaller upper one, of both."""
+    """Passes on to `watch` the best bounds of both threads: the larger lower bound, and the smaller upper one."""
 
     watch: Callable[[Bracket], None]
     so_far: Bracket = field(default_factory=Bracket)
@@ -125,7 +124,7 @@ class Pace:
         self._prover_ended.set()
 
     def ended(self) -> bool:
-        """Rest; then whether to end. Asked before each step, in the proposer's own thread."""
+        """Rest, then say whether to end; called before each step, in the proposer's own thread."""
         took = time.thread_time() - self._began
         self.spent += took
         if self._idle:
@@ -148,7 +147,7 @@ def _elsewhere() -> float:
 
 
 class Own:
-    """A clock of the prover's own time: it stands for what a proposer takes of it, as long as that is not too much."""
+    """The prover's clock: it does not count the CPU time that the proposer took, up to `Pace.most`."""
 
     def __init__(self, clock: Clock, pace: Pace) -> None:
         self.clock, self.pace = clock, pace

@@ -23,8 +23,8 @@ from mace.search.aims import Aim, GoalAim
 from mace.search.blackbox import BlackBox, Calls
 from mace.search.chart import Floats
 from mace.search.protocol import Run, Task
-from mace.solve.driver import Status
 from mace.solve.protocol import Gap
+from mace.solve.status import Status
 from mace.space.axes import Point
 from mace.space.space import Space
 

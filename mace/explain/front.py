@@ -33,7 +33,7 @@ from mace.explain.level import Level
 from mace.problem import missing
 from mace.problem.distance import Distance, DistanceError
 from mace.problem.objectives import ObjectiveSpec, Priority, Shortfall, bounded, each_change, value_of
-from mace.solve.driver import Status
+from mace.solve.status import Status
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.exact import shown_above, shown_below, text
 from mace.explain.proved import Proved
-from mace.solve.driver import Status
+from mace.solve.status import Status
 
 if TYPE_CHECKING:
     from mace.problem.proof import Proof

@@ -35,7 +35,7 @@ from mace.problem.plausibility import said_of_rows
 from mace.problem.proof import Proof
 from mace.problem.question import Question
 from mace.solve.choice import choose
-from mace.solve.driver import Asked, Bracket, bracket_within
+from mace.solve.driver import Bracket, OracleCall, bracket_within
 from mace.solve.lattice import attainable, denominator
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Gap, Limits, Oracle
@@ -267,7 +267,7 @@ def _less(run: _Run, ball: _Ball, oracle: Oracle, own: Distance, bracket: Bracke
     else:
         bracket.why = found.why or "the bound does not reach what the earlier objectives allow"
     verdict = "refuted" if done else "unknown" if bracket.why else "found"
-    bracket.trace.append(Asked(ball.radius, verdict, now() - began, bracket.lower, bracket.upper))
+    bracket.trace.append(OracleCall(ball.radius, verdict, now() - began, bracket.lower, bracket.upper))
     return _Refuted(answered, found.lower, found.proof) if done else None
 
 

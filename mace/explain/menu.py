@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from mace.base.bits import members
 from mace.base.deadline import now
 from mace.base.formats import schema_of
 from mace.base.values import for_json
@@ -23,9 +24,9 @@ from mace.errors import GoalError
 from mace.explain.answer import Answer
 from mace.explain.asked import AskedRow
 from mace.explain.assemble import answer_of
-from mace.explain.safe import Around, Safe
+from mace.explain.safe import BoxesAround, Safe
 from mace.explain.search import Searched
-from mace.explain.subsets import Reply, all_subsets, members
+from mace.explain.subsets import Reply, all_subsets
 from mace.problem.objectives import Priority
 from mace.problem.question import Question
 from mace.solve.driver import pull_back
@@ -254,7 +255,7 @@ class _Menus:
         if point is None or limits.deadline.over:
             return way
         try:
-            around = Around(self.asked.question, point, self.asked.search, limits)
+            around = BoxesAround(self.asked.question, point, self.asked.search, limits)
         except GoalError as error:
             notes.append(error.message)
             return way

@@ -29,8 +29,9 @@ from mace.problem.proof import Leaf, Proof
 from mace.problem.question import Question
 from mace.problem.shortfall import Measured, doubt, measured, missed, relaxed
 from mace.solve.choice import choose
-from mace.solve.driver import Bracket, Status, bracket_optimum
+from mace.solve.driver import Bracket, bracket_optimum
 from mace.solve.protocol import Gap, Limits, Oracle
+from mace.solve.status import Status
 from mace.space.axes import Point
 from mace.tables.table import Ensemble
 
@@ -40,7 +41,7 @@ PATIENCE = 2  # refutations in a row until the best point itself is asked about
 
 
 class Missed(NamedTuple):
-    """The level, the question with the goal as far as it can be met, who confirms its points, and one of them."""
+    """The level; the question whose goal is relaxed by the shortfall; who confirms its points; one of them, or None."""
 
     level: Level
     question: Question
@@ -78,7 +79,7 @@ class _Miss:
         return max(doubt(self.goal), CLOSE * max(Fraction(1), self.upper) if rounded else Fraction(0))
 
     def ask(self, question: Question, bound: Fraction) -> bool:
-        """Ask for any point with a goal; false where there is none, which proves a bound, or nobody knows (`why`)."""
+        """Ask for any point with a goal. False if there is none (then `bound` is proved), or if `why` says why not."""
         asking = Asking(self.search.judge)
 
         confirm = partial(asking.confirms, question)
@@ -108,7 +109,7 @@ class _Miss:
 
 
 def _beyond_all(goal: Measured) -> Measured:
-    """The same goal; one that every share of votes has stays a comparison, although it says nothing."""
+    """The same goal; an end at 0 or 1 is moved beyond, so that a comparison that always holds is not dropped."""
     if not isinstance(goal, Probability):
         return goal
     between = goal.between

@@ -1,4 +1,4 @@
-"""A probability of several classes: half-spaces where they are needed, and a narrower goal whose points have it.
+"""A probability of several classes: cutting planes where they are needed, and a narrower goal that implies it.
 
 In:  a question about such a probability, which is covered by half-spaces, and the model's own table.
 Out: the question with another goal; None where the question is about something else.
@@ -91,7 +91,7 @@ def _short(scores: Floats, place: int, least: float) -> float:
 
 
 def well_inside(question: Question, table: Table) -> Question | None:
-    """With a larger probability, whose half-spaces hardly reach beyond those who have the smaller one."""
+    """The question for a larger probability: the half-spaces that cover it hardly reach beyond the given one."""
     wanted = _of_several(question, table)
     if wanted is None:
         return None

@@ -23,7 +23,7 @@ from mace.problem.around import Around
 from mace.problem.goals import Classes, Margin
 from mace.problem.question import Question
 from mace.problem.shortfall import LEAST_MISSED, shortfalls
-from mace.search.asked import FARTHEST, Asked, Said
+from mace.search.asked import FARTHEST, AskedModel, Said
 from mace.search.chart import Chart, Floats
 from mace.search.protocol import Effort, Proposal, Proposer, Run, Task
 from mace.space.axes import Point
@@ -100,7 +100,7 @@ def task_of(
     by_scores: ask the trees that were read instead, where there are any; what is proposed is confirmed all the same.
     """
     trees = by_scores and isinstance(question.model, Ensemble)
-    asked = Asked(_by_scores(question) if trees else _asker(question, judge), max_calls, deadline, BATCH)
+    asked = AskedModel(_by_scores(question) if trees else _asker(question, judge), max_calls, deadline, BATCH)
     return Task(question, asked, rows, places_of(constrained, question.space))
 
 

@@ -13,7 +13,7 @@ from mace.base.deadline import NEVER, Deadline
 from mace.errors import CertificateError
 from mace.problem.distance import NearestRow
 from mace.problem.proof import Priced
-from mace.solve.driver import Status
+from mace.solve.status import Status
 
 if TYPE_CHECKING:
     from mace.certify.record import SolverCertificate

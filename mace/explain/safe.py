@@ -67,7 +67,7 @@ class Safe:
 
 
 def opposites(wanted: Wanted | None, classes: Sequence[Any]) -> list[Wanted]:
-    """What a point without a goal has, one of several; raises GoalError where no goal says so."""
+    """Goals of which every point without the given goal has one; raises GoalError where there are no such goals."""
     match wanted:
         case Classes(labels=labels):
             return [Classes(frozenset(label for label in classes if label not in labels))]
@@ -75,7 +75,7 @@ def opposites(wanted: Wanted | None, classes: Sequence[Any]) -> list[Wanted]:
             return [Value(side, name) for side in _outside(between)]
         case Probability(label=label, between=between):
             sides = [Probability(label, side) for side in _outside(between)]
-            return [side for side in sides if not _beyond_all(side.between)]
+            return [side for side in sides if not _is_impossible(side.between)]
     raise GoalError(f"of the goal `{wanted}` no goal is the opposite, so that no box is proved to keep it")
 
 
@@ -88,8 +88,8 @@ def _outside(between: Between) -> list[Between]:
     return found
 
 
-def _beyond_all(between: Between) -> bool:
-    """Whether no probability lies there: below 0, or above 1."""
+def _is_impossible(between: Between) -> bool:
+    """Whether no probability lies in the interval: it is below 0, or above 1."""
     under = between.high is not None and (between.high < 0 or between.high == 0 and between.high_strict)
     over = between.low is not None and (between.low > 1 or between.low == 1 and between.low_strict)
     return under or over
@@ -115,7 +115,7 @@ class _Grown:
         return math.prod((size(side) for side in self.sides.values()), start=Fraction(1))
 
 
-class Around:
+class BoxesAround:
     """The questions about boxes around one point with the goal."""
 
     def __init__(self, question: Question, point: Point, search: Search, limits: Limits) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from mace.certify.writer import certifiable
+from mace.certify.statement import certifiable
 from mace.errors import MaceError
 from mace.explain.answer import Answer, Counterfactual
 from mace.explain.asking import Asking

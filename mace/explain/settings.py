@@ -1,4 +1,4 @@
-"""What may be said about one question; the names and their meaning are those of `mace.explain`."""
+"""The settings of one question; their names and meaning are those of `mace.explain`."""
 
 from __future__ import annotations
 

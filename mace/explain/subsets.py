@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
+from mace.base.bits import members
+
 Name = TypeVar("Name")
 
 
@@ -101,8 +103,3 @@ def hitting_sets(sets: Iterable[int]) -> list[int]:
         made = {hit if hit & one else hit | 1 << place for hit in found for place in members(one)}
         found = [hit for hit in made if not any(other != hit and other & ~hit == 0 for other in made)]
     return sorted(found)
-
-
-def members(mask: int) -> list[int]:
-    """The things in a set, from 0."""
-    return [place for place in range(mask.bit_length()) if mask >> place & 1]

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from mace.base.deadline import TimeOverError
-from mace.certify.sets import Asked, Fact, set_certificate
+from mace.certify.sets import Fact, SetClaim, set_certificate
 from mace.certify.writer import Certificate
 from mace.errors import CertificateError
 from mace.problem.distance import Norm
@@ -27,7 +27,7 @@ from mace.problem.diversity import Diversity
 from mace.problem.exclusions import Avoid, AvoidBox
 from mace.problem.proof import Bounds, Leaf, Split
 from mace.problem.question import Question
-from mace.solve.driver import Bracket, Status
+from mace.solve.driver import Bracket
 from mace.solve.protocol import Gap, Limits
 from mace.solve.regions import (
     Held,
@@ -44,7 +44,8 @@ from mace.solve.regions import (
     most_worth,
     single,
 )
-from mace.space.axes import Box, GridAxis, Point, Side, full, overlap, within
+from mace.solve.status import Status
+from mace.space.axes import Box, GridAxis, Point, Side, full, overlap, whole, within
 from mace.tables.table import Network
 
 
@@ -88,7 +89,7 @@ class Together:
             raise CertificateError("this answer has no certificate: nothing was proved of the sum")
         claim = None if self.status == "infeasible" else self.lower
         boxes = [region.box for region in self.regions]
-        asked = Asked(self.count, self.diversity.hard, claim)
+        asked = SetClaim(self.count, self.diversity.hard, claim)
         return set_certificate(self.question, asked, self.points, boxes, self.facts, self.refused)
 
     def lower_of(self, point: Point) -> Fraction:
@@ -127,7 +128,7 @@ class Choosing:
         self.boxes: dict[Box, int] = {}  # by number
         self.met: dict[tuple[int, int], bool] = {}  # of two numbers, the first one not larger
         self.worth: dict[tuple[Box, Box], Fraction] = {}
-        self.everywhere = tuple(full(axis) for axis in question.axes)
+        self.everywhere = whole(question.axes)
         pairs = count * (count - 1) // 2
         self.found.lower -= pairs * self.most_worth(self.everywhere, self.everywhere)
         self.held: dict[Box, Held] = {}

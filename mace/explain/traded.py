@@ -1,12 +1,13 @@
-"""A level over floats: two norms traded against each other, so that a bound on their sum bounds one of them.
+"""A level over floats by Lagrangian relaxation: a bound on a weighted sum of two norms bounds one of them.
 
 In:  a question, an earlier norm and what it may be at most, the level's own norm, and the best point known.
 Out: a bracket on the least value of the own norm within the bound, and what was proved: no point with the goal has
      own + price * first below some number, so that every point with first <= most has an own value of at least that
      number - price * most.
-How: the price is the slope between two points, one within the bound and one beyond it. Minimising the sum at this price
-finds a point below their line, which takes the place of one of them, or proves that there is none. Where model and
-norms are linear this ends at the optimum, which a point between the two has. Elsewhere the bounds may stay apart.
+How: the price (the multiplier of the bound) is the slope between two points, one within the bound and one beyond it.
+Minimising the sum at this price finds a point below their line, which replaces one of them, or proves that there is
+none. Where model and norms are linear, this ends at the optimum, on the segment between the two points; elsewhere a
+duality gap may remain.
 Source: Everett 1963, "Generalized Lagrange multiplier method for solving problems of optimum allocation of resources".
 """
 
@@ -39,7 +40,7 @@ class _Known(NamedTuple):
 
 
 class Trade:
-    """The search for one level."""
+    """The search for one level; `first`, `most`: the earlier norm and its bound; `own`: the norm of this level."""
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class Trade:
         return _Known(point, self.first.of(deltas), self.own.of(deltas))
 
     def run(self, best: Point) -> Searched | None:
-        """The level; None where the two norms are no norm together, or nothing was proved."""
+        """The level; None where the weighted sum is no norm, or nothing was proved."""
         inner, outer = self.known(best), None
         bracket, proved = Bracket(point=best, upper=inner.own), None
         price = Fraction(0)

@@ -26,7 +26,7 @@ from mace.base.escape import short
 from mace.base.meant import among
 from mace.base.values import plain
 from mace.errors import GoalError, MaceError, ModelError
-from mace.explain import told
+from mace.explain import unread_words
 from mace.explain.answer import UNREAD, Answer, Counterfactual
 from mace.explain.enclosed import GAP, about_probabilities, agrees, bounded, enclosure_of, takes
 from mace.explain.frames import answers_of
@@ -40,8 +40,7 @@ from mace.problem.missing import settled
 from mace.problem.objectives import DistanceSpec, read_distance
 from mace.problem.programs import rule_of
 from mace.search.aims import Aim, GoalAim, Targets, TargetsAim
-from mace.search.asked import Asked as AskedModel
-from mace.search.asked import ExhaustedError, Said, calls_asked
+from mace.search.asked import AskedModel, ExhaustedError, Said, calls_asked
 from mace.search.blackbox import Calls, black_box
 from mace.search.chart import Chart, Floats
 from mace.search.enumeration import MOST, Enumerated, enumerate_points, points_of
@@ -49,8 +48,9 @@ from mace.search.protocol import Effort, Proposal, Proposer, Run, Task
 from mace.search.registry import ProposerSpec, proposer_of
 from mace.search.score import Score
 from mace.search.tabu import Tabu
-from mace.solve.driver import Asked, Bracket, Status
+from mace.solve.driver import Bracket, OracleCall
 from mace.solve.protocol import Gap
+from mace.solve.status import Status, is_final
 from mace.space.axes import Point
 from mace.space.space import Space
 from mace.tables.table import Label
@@ -183,7 +183,7 @@ class _Search:
     constrained: frozenset[int]
     callback: Callable[[Bracket], None] | None
     gap: Gap
-    trace: list[Asked] = field(default_factory=list)
+    trace: list[OracleCall] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # what leaves the answers in doubt
     unused: str = ""  # why bounds over boxes are not used
     spent: int = 0  # rows asked about beside the search
@@ -298,7 +298,7 @@ class _Search:
         if not (self.constrained and movable) and points_of(task) <= room:
             return self._proved(enumerate_points(run), aim, task)
         found = self._over_boxes(run, aim)
-        if found is not None and found.status in ("optimal", "infeasible"):
+        if found is not None and is_final(found.status):
             return found
         lower, note = (Fraction(0), "") if found is None else (found.lower, found.note)
         trace = []
@@ -391,7 +391,7 @@ class _Search:
 
     def _progress(self, upper: Fraction, lower: Fraction, point: Point, seconds: float) -> None:
         """Keep an improvement, and tell the caller."""
-        self.trace.append(Asked(None, "proposed", seconds, lower, upper))
+        self.trace.append(OracleCall(None, "proposed", seconds, lower, upper))
         if self.callback is not None:
             self.callback(Bracket(lower, upper, point, "bounded", UNREAD, trace=list(self.trace)))
 
@@ -411,7 +411,7 @@ class _Search:
         if shown and len(shown) < count and first.point != place.start:
             notes.append(f"{len(shown)} of {count} answers found ({found[-1].why or found[-1].status})")
         if first.missed is not None and not shown:
-            notes.append(told.nearest_miss(place, first.missed))
+            notes.append(unread_words.nearest_miss(place, first.missed))
         if self.calls.failed:
             notes.append(f"{self.calls.failed} calls failed on the way and were made again")
         return Answer(
@@ -422,14 +422,16 @@ class _Search:
             start=place.values(place.start),
             goal=text,
             distance_name=place.distance.name,
-            oracle=told.oracle(first.note, self.proposer.name),
+            oracle=unread_words.oracle(first.note, self.proposer.name),
             why=first.why,
             seconds=0.0,
             trace=self.trace,
             space=place.space,
             decision=decision,
             notes=[*notes, *filter(None, [self.unused]), *self.notes],
-            levels=told.levels(first.score or (first.missed.score if first.missed else None)) if self.levelled else [],
+            levels=unread_words.levels(first.score or (first.missed.score if first.missed else None))
+            if self.levelled
+            else [],
             calls=calls,
             unproved="the model is only asked",
         )

@@ -50,9 +50,9 @@ from mace.language.syntax import (
 
 Interval: TypeAlias = tuple[Fraction | int, Fraction | int]
 """Lower and upper end, both belonging to it."""
-Side: TypeAlias = Interval | AbstractSet[Value]
+Enclosed: TypeAlias = Interval | AbstractSet[Value]
 """What an input can be in a box: an interval, or a set of levels, numbers or bools."""
-Box: TypeAlias = Mapping[str, Side]
+Box: TypeAlias = Mapping[str, Enclosed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class _Walk:
                 assert_never(node)
 
 
-def side_of(declared: Input, side: Side | None) -> Enclosure:
+def side_of(declared: Input, side: Enclosed | None) -> Enclosure:
     """The enclosure of an input: its side of the box, or its declared range."""
     if side is None:
         match declared.sort:

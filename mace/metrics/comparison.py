@@ -24,7 +24,7 @@ from mace.base.views import Plot, view
 from mace.errors import GoalError, MaceError, ModelError, RowError
 from mace.explain.answer import Answer
 from mace.explain.explainer import Explainer
-from mace.explain.having import have_goal
+from mace.explain.goal_rows import have_goal
 from mace.metrics import measures
 from mace.metrics.frames import answers, paired
 from mace.metrics.validity import valid
@@ -131,7 +131,7 @@ class Comparison:
         return view("comparison for rich")(self)
 
 
-class Asked(NamedTuple):
+class Shared(NamedTuple):
     """What is the same for every method."""
 
     rows: pd.DataFrame
@@ -172,7 +172,7 @@ def compare(
     named = dict(models) if isinstance(models, Mapping) else {"model": models}
     if not named:
         raise MaceError("models are a dict: the name of a model -> the model; got none")
-    same = Asked(rows, space, goal, rows if data is None else data, prices, asked)
+    same = Shared(rows, space, goal, rows if data is None else data, prices, asked)
     lines: list[Line] = []
     optima: dict[str, list[Answer]] = {}
     notes: list[str] = []
@@ -197,7 +197,7 @@ def compare(
 
 
 def _line(
-    model: str, method: str, frame: pd.DataFrame, explainer: Explainer, same: Asked, optima: list[Answer] | None,
+    model: str, method: str, frame: pd.DataFrame, explainer: Explainer, same: Shared, optima: list[Answer] | None,
     real: pd.DataFrame, seconds: float,
 ) -> Line:  # fmt: skip
     """One method's measures; `real` are the rows of `data` that have the goal."""
@@ -243,7 +243,7 @@ class Reached(NamedTuple):
     best: dict[int, tuple[Fraction, int]]
 
 
-def _reached(frame: pd.DataFrame, good: NDArray[np.bool_], explainer: Explainer, same: Asked) -> Reached:
+def _reached(frame: pd.DataFrame, good: NDArray[np.bool_], explainer: Explainer, same: Shared) -> Reached:
     pairs = paired(same.rows, frame, same.space)
     inside, allowed = np.zeros(len(frame), dtype=bool), np.zeros(len(frame), dtype=bool)
     best: dict[int, tuple[Fraction, int]] = {}
@@ -266,7 +266,7 @@ def _reached(frame: pd.DataFrame, good: NDArray[np.bool_], explainer: Explainer,
 
 
 def _beside(
-    best: Mapping[int, tuple[Fraction, int]], optima: list[Answer] | None, same: Asked
+    best: Mapping[int, tuple[Fraction, int]], optima: list[Answer] | None, same: Shared
 ) -> tuple[list[float], int]:
     """How much farther than the proved optimum each row's best answer is, as a share; and how many were missed."""
     ratios, missed = [], 0

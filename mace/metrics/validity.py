@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mace.errors import GoalError
 from mace.explain.explainer import Explainer
-from mace.explain.having import have_goal
+from mace.explain.goal_rows import have_goal
 from mace.metrics.frames import answers
 from mace.problem.goal_text import wanted
 from mace.space.space import Space

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 from mace.base.deadline import NEVER, Deadline
 from mace.certify.elaboration import all_cuts
 from mace.certify.numbers import text
-from mace.certify.writer import Certificate, certifiable, statement
+from mace.certify.statement import certifiable, statement
+from mace.certify.writer import Certificate
 from mace.errors import CertificateError
 from mace.plans.bounds import middle_of
 from mace.plans.ends import Ends

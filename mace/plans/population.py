@@ -23,6 +23,7 @@ from mace.base.views import view
 from mace.errors import MaceError, RowError
 from mace.plans.result import Plan
 from mace.plans.run import Planner
+from mace.solve.status import is_final
 from mace.space.space import Space
 from mace.worlds.world import World
 
@@ -50,7 +51,7 @@ class PlanAudit:
     @property
     def settled(self) -> bool:
         """Whether for every row the cheapest plan, or that there is none, is proved."""
-        return all(plan.status in ("optimal", "infeasible") for plan in self.plans)
+        return all(is_final(plan.status) for plan in self.plans)
 
     @property
     def without(self) -> list[Any]:

@@ -25,7 +25,7 @@ from mace.plans.nodes import Forms, Node, Reach, contracted, cuts_of
 from mace.plans.rest import all_of, anywhere
 from mace.plans.task import COST, Task, Variant
 from mace.problem.budget import Budget
-from mace.problem.programs import Rule, Side
+from mace.problem.programs import Extent, Rule
 from mace.space.axes import GridAxis
 from mace.worlds.affine import ZERO, Form, Ranges
 from mace.worlds.costs import NeverError, least_of
@@ -323,7 +323,7 @@ class Reacher:
         rules = self.task.question.rules
         if not rules:
             return True
-        box: dict[str, Side] = {}
+        box: dict[str, Extent] = {}
         for name, form in end.items():
             low, high = form.span(ranges)
             axis = self.changes.axes[name]

@@ -20,7 +20,7 @@ from mace.base.values import for_json
 from mace.base.views import Plot, view
 from mace.certify.writer import Certificate
 from mace.errors import CertificateError
-from mace.solve.driver import Status
+from mace.solve.status import Status
 from mace.space.space import Space
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from mace.plans.plan_front import PlanFront, Point
 from mace.plans.result import Plan, PlanStep
 from mace.plans.task import EVERYTHING, GOWER, Allowed, Replayed, Task, movable, task_of
 from mace.problem.budget import Budget
-from mace.solve.driver import Status
 from mace.solve.protocol import Gap
+from mace.solve.status import Status
 from mace.space.space import Space
 from mace.tables.table import Formula
 from mace.worlds.steps import point_of

@@ -9,7 +9,7 @@ from mace.base.escape import one_line
 from mace.base.figures import DIGITS, at_least, at_most, cell, move, number
 from mace.base.meant import some
 from mace.present.html import grid
-from mace.present.words import bracketed, chance, decision
+from mace.present.words import COLORS, bracketed, chance, decision
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -129,8 +129,7 @@ def as_rich(answer: Answer) -> RenderableType:
         for row in _last_rows(answer):
             table.add_row(*(Text(cell, style="dim") for cell in row))
         parts.append(table)
-    color = {"optimal": "green", "infeasible": "magenta", "bounded": "yellow", "unknown": "red"}[answer.status]
-    parts.append(Text(bounds(answer), style=color))
+    parts.append(Text(bounds(answer), style=COLORS[answer.status]))
     parts += [Text(line) for line in (*levels(answer), *held(answer))]
     parts += [Text(f"note: {one_line(note)}", style="dim") for note in answer.notes]
     parts.append(Text(f"oracle {answer.oracle}, {answer.seconds:.3f} s", style="dim"))

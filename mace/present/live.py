@@ -29,7 +29,7 @@ from mace.base.deadline import Deadline
 from mace.base.escape import json_text
 from mace.base.values import for_json
 from mace.errors import CertificateError, GoalError, MaceError
-from mace.explain.safe import Around, Safe
+from mace.explain.safe import BoxesAround, Safe
 from mace.present.html import template
 from mace.present.menu_views import ending, moves, range_words
 from mace.present.words import chance
@@ -152,7 +152,7 @@ class Live:
             return {}
         row = explainer.asked(asked["values"], self.goal, None, "auto", Deadline.asked(self.seconds), None)
         try:
-            box = Around(question, point, row.search, row.limits).box(question.changed(point))
+            box = BoxesAround(question, point, row.search, row.limits).box(question.changed(point))
         except GoalError:
             return {}
         return _ranges(explainer.space, box)

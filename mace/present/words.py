@@ -16,8 +16,12 @@ from mace.present.html import grid
 
 if TYPE_CHECKING:
     from mace.explain.answer import Answer
+    from mace.solve.status import Status
     from mace.space.feature import Feature
     from mace.space.space import Space
+
+COLORS: dict[Status, str] = {"optimal": "green", "infeasible": "magenta", "bounded": "yellow", "unknown": "red"}
+"""Of the line that says how an answer or a plan ended, on a terminal."""
 
 
 def change(name: str, unit: str, before: Any, after: Any) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from mace.base.bits import members
 from mace.problem.distance import Norm
 from mace.space.axes import Axis, Box, GridAxis, LevelAxis, Point, Side
 
@@ -75,7 +76,7 @@ def _least(axis: Axis, side: Side) -> Fraction:
         assert isinstance(axis, GridAxis)
         return axis.delta(axis.nearest(*side))
     assert isinstance(axis, LevelAxis)
-    levels = [level for level in range(side.bit_length()) if side >> level & 1]
+    levels = members(side)
     if len(levels) > 1 and (axis.missing in levels or levels[0] <= axis.start <= levels[-1]):
         return Fraction(0)
     return min(axis.delta(level) for level in levels)

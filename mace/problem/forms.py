@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from mace.base.exact import exact
-from mace.problem.programs import Rule, Side
+from mace.problem.programs import Extent, Rule
 from mace.space.axes import Axis, GridAxis, Point
 from mace.space.columns import Column
 
@@ -122,7 +122,7 @@ class Effect(NamedTuple):
     rows: tuple[Row, ...]
     start: Fraction | None
 
-    def between(self, form: int, side: Side) -> tuple[Fraction, Fraction]:
+    def between(self, form: int, side: Extent) -> tuple[Fraction, Fraction]:
         """The least and the largest that an interval of numbers, or the levels from the first to the last of some, add.
 
         Of several levels any that lie between may count at once: intervals do not tell them apart.
@@ -187,7 +187,7 @@ class FormsRule(Rule):
         moved = (once for name, (once, axis) in self.jumps.items() if point[self.reads[name]] != axis.start)
         return sum(map(abs, sums), sum(moved, Fraction(0)))
 
-    def can_hold(self, box: Mapping[str, Side]) -> bool:
+    def can_hold(self, box: Mapping[str, Extent]) -> bool:
         """False only if no point of a box obeys the rule."""
         least = Fraction(0)
         for name, (once, axis) in self.jumps.items():

@@ -35,7 +35,7 @@ from mace.language import (
     possible,
     run,
 )
-from mace.language.interval import Side as Enclosed
+from mace.language.interval import Enclosed
 from mace.language.syntax import (
     MAX_BYTES,
     Block,
@@ -54,7 +54,7 @@ from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.table import Formula
 
-Side = tuple[Fraction, Fraction] | Set[int]
+Extent = tuple[Fraction, Fraction] | Set[int]  # of a feature in a box: a closed interval of its values, or levels
 
 KEPT = 1024  # points of a rule, and boxes, of which is known whether they obey it
 
@@ -125,7 +125,7 @@ class Rule:
     def _last(self) -> list[Known]:
         return [Known([], Recent(), Recent())]
 
-    def can_hold(self, box: Mapping[str, Side]) -> bool:
+    def can_hold(self, box: Mapping[str, Extent]) -> bool:
         """False only if no point of a box obeys the rule; a side is a closed interval or a set of levels."""
         self._refuse_unbound()
         sides: dict[str, Enclosed] = {}
@@ -150,7 +150,7 @@ def _coded(block: Block, levels: Levels) -> Block:
     return rebuilt(block, lambda stmt: with_values(stmt, lambda value: fold(value, with_args, levels)))
 
 
-def _bools(side: Side) -> frozenset[bool]:
+def _bools(side: Extent) -> frozenset[bool]:
     if isinstance(side, tuple):
         return frozenset(value for value in (False, True) if side[0] <= value <= side[1])
     return frozenset(map(bool, side))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.figures import cell
 from mace.base.versions import MACE
-from mace.report.parts import NOT_KNOWN, Pair, Table, goal_of
+from mace.report.parts import NOT_KNOWN, Pair, ReportTable, goal_of
 
 if TYPE_CHECKING:
     from mace.audit.result import Audit
@@ -45,13 +45,15 @@ def scope(audit: Audit) -> list[Pair]:
     ]
 
 
-def restrictions(about: Mapping[str, Any]) -> Table | None:
+def restrictions(about: Mapping[str, Any]) -> ReportTable | None:
     """The features that may not change freely; None if all may."""
     words = {"fixed": "may not change", "increase": "may only grow", "decrease": "may only shrink"}
     rows = [(str(name), words.get(str(how), str(how))) for name, how in about.get("restrictions", {}).items()]
     rows += [(str(name), _MISSING[str(how)]) for name, how in about.get("missing", {}).items() if str(how) in _MISSING]
     return (
-        Table("restrictions", "Features that may not change freely", ("Feature", "Restriction"), rows) if rows else None
+        ReportTable("restrictions", "Features that may not change freely", ("Feature", "Restriction"), rows)
+        if rows
+        else None
     )
 
 
@@ -74,13 +76,13 @@ def _limit(about: Mapping[str, Any], name: str, shown: str) -> str:
     return NOT_KNOWN if name not in about else "no limit" if about[name] is None else shown
 
 
-def digests(about: Mapping[str, Any]) -> Table:
+def digests(about: Mapping[str, Any]) -> ReportTable:
     """The digest of everything that was asked."""
     found = {str(name): str(value) for name, value in (about.get("digests") or {}).items()}
     if "frame_sha256" in about:
         found["data (rows of the table)"] = str(about["frame_sha256"])
     rows = [(name, value) for name, value in sorted(found.items())] or [("model, data", NOT_KNOWN)]
-    return Table("digests", "SHA-256 of everything that was asked", ("Part", "SHA-256"), rows)
+    return ReportTable("digests", "SHA-256 of everything that was asked", ("Part", "SHA-256"), rows)
 
 
 def versions(about: Mapping[str, Any]) -> list[Pair]:

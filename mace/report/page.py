@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from mace.report import asked, sections
-from mace.report.parts import Pair, Table
+from mace.report.parts import Pair, ReportTable
 from mace.report.summary import Said, five
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ class Page:
     summary: list[Said]
     scope: list[Pair]
     rules: list[str]
-    restrictions: Table | None
+    restrictions: ReportTable | None
     limits: list[Pair]
     proved: sections.Section
     findings: list[sections.Section]
     assumptions: list[str]
-    digests: Table
+    digests: ReportTable
     versions: list[Pair]
     order: tuple[str, ...]
 

@@ -21,7 +21,7 @@ Cell: TypeAlias = str | tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """The first cell of a row names it; a column is to the right if its name ends with `#`, which is not shown."""
 
     name: str

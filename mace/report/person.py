@@ -21,7 +21,7 @@ from mace.base.meant import few
 from mace.errors import CertificateError, FileError, RowError
 from mace.explain.answer import MEANING, Answer
 from mace.present.answer_plot import AnswerDisplay, changes_on
-from mace.report.parts import Pair, Plot, Table, goal_of, named, plot_of, units_of
+from mace.report.parts import Pair, Plot, ReportTable, goal_of, named, plot_of, units_of
 
 if TYPE_CHECKING:
     from mace.audit.record import Record
@@ -50,10 +50,10 @@ class Person:
     title: str
     verdict: list[str]
     bounds: list[Pair]
-    changes: Table | None
-    now: Table | None
+    changes: ReportTable | None
+    now: ReportTable | None
     plot: Plot | None
-    others: Table | None
+    others: ReportTable | None
     blocked: list[str]
     proof: list[Pair]
     recheck: Recheck | None
@@ -133,7 +133,7 @@ def _bounds(
     ]
 
 
-def _table(start: Mapping[str, Any], found: list[dict[str, tuple[Any, Any]]], units: Mapping[str, str]) -> Table:
+def _table(start: Mapping[str, Any], found: list[dict[str, tuple[Any, Any]]], units: Mapping[str, str]) -> ReportTable:
     """Before and after, changed features first; one column a counterfactual."""
     first = found[0]
     names = [name for name in start if name in first] + [name for name in first if name not in start]
@@ -143,16 +143,16 @@ def _table(start: Mapping[str, Any], found: list[dict[str, tuple[Any, Any]]], un
     ]
     rows += [(name, cell(value, units.get(name, "")), "same", "") for name, value in start.items() if name not in first]
     head = ("Feature", "Now", "Needed", "Change#")
-    return Table("before-after", "Before and after: all features, the ones that change first", head, rows)
+    return ReportTable("before-after", "Before and after: all features, the ones that change first", head, rows)
 
 
-def _now(start: Mapping[str, Any], units: Mapping[str, str]) -> Table:
+def _now(start: Mapping[str, Any], units: Mapping[str, str]) -> ReportTable:
     """The values of a person for whom no change was found."""
     rows = [(name, cell(value, units.get(name, ""))) for name, value in start.items()]
-    return Table("now", "The values that were decided on", ("Feature", "Now"), rows)
+    return ReportTable("now", "The values that were decided on", ("Feature", "Now"), rows)
 
 
-def _restricted(audit: Audit, record: Record) -> Table | None:
+def _restricted(audit: Audit, record: Record) -> ReportTable | None:
     """What the audit found for this row under further restrictions: other ways out, or proofs that there is none."""
     rows = []
     for part, records in audit.extra.items():
@@ -167,8 +167,8 @@ def _restricted(audit: Audit, record: Record) -> Table | None:
     return _others(rows, "If") if rows else None
 
 
-def _others(rows: Sequence[tuple[str, str, str, str]], first: str) -> Table:
-    return Table("alternatives", "Other ways", (first, "Needed", "Distance#", "Verdict"), rows)
+def _others(rows: Sequence[tuple[str, str, str, str]], first: str) -> ReportTable:
+    return ReportTable("alternatives", "Other ways", (first, "Needed", "Distance#", "Verdict"), rows)
 
 
 def _moves(changes: Mapping[str, Any]) -> str:

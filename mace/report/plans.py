@@ -15,7 +15,7 @@ from mace.base.exact import nearest
 from mace.base.figures import at_least, cell
 from mace.errors import MaceError
 from mace.present.html import grid
-from mace.present.words import bracketed
+from mace.present.words import COLORS, bracketed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mace.plans.result import Plan, PlanStep
 
 SHARES = ("no plan", "no plan at most", "undecided")
+NOTHING = "nothing to do: the row has the goal already"
 HEAD = ("step", "action", "changes", "effort", "discount", "cost")
 
 
@@ -77,7 +78,7 @@ def as_text(plan: Plan) -> str:
     if plan.steps:
         lines += _aligned(rows)
     elif plan.exact_cost == 0:
-        lines.append("nothing to do: the row has the goal already")
+        lines.append(NOTHING)
     lines += [bounds(plan), *(f"note: {one_line(note)}" for note in plan.notes)]
     return "\n\n".join(["\n".join(lines), *(as_text(other) for other in plan.others)])
 
@@ -128,8 +129,9 @@ def as_rich(plan: Plan) -> RenderableType:
         for row in _rows(plan):
             table.add_row(*(Text(cell) for cell in row))
         parts.append(table)
-    color = {"optimal": "green", "infeasible": "magenta", "bounded": "yellow", "unknown": "red"}[plan.status]
-    parts.append(Text(bounds(plan), style=color))
+    elif plan.exact_cost == 0:
+        parts.append(Text(NOTHING))
+    parts.append(Text(bounds(plan), style=COLORS[plan.status]))
     parts += [Text(f"note: {one_line(note)}", style="dim") for note in plan.notes]
     parts.append(Text(f"{plan.searched} boxes, {plan.seconds:.3f} s", style="dim"))
     return Group(*parts, *(as_rich(other) for other in plan.others))
@@ -137,7 +139,7 @@ def as_rich(plan: Plan) -> RenderableType:
 
 def as_html(plan: Plan) -> str:
     """For a notebook; every value is escaped."""
-    table = grid(HEAD, _rows(plan))
+    table = grid(HEAD, _rows(plan)) or (f"<p>{NOTHING}</p>" if plan.exact_cost == 0 else "")
     notes = "".join(f"<br>note: {escape(one_line(note))}" for note in plan.notes)
     others = "".join(as_html(other) for other in plan.others)
     return f"<div><p>{escape(_first(plan))}</p>{table}<p>{escape(bounds(plan))}{notes}</p></div>{others}"

@@ -29,7 +29,7 @@ from mace.report.multiples import MOST_PANELS, ReachDisplay
 from mace.report.parts import (
     Cell,
     Plot,
-    Table,
+    ReportTable,
     counted_rows,
     estimate_cell,
     interval,
@@ -55,14 +55,14 @@ class Section:
     title: str
     words: list[str] = field(default_factory=list)
     plots: list[Plot] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
+    tables: list[ReportTable] = field(default_factory=list)
 
 
 def proved(audit: Audit, findings: Findings) -> Section:
     """How the rows ended, what the verdicts rest on, and the rows that stayed open."""
     statuses = findings.statuses
     total = len(audit.records)
-    outcomes = Table(
+    outcomes = ReportTable(
         "outcomes",
         "How the rows ended",
         ("Outcome", "Rows#", "Share#", "What it means"),
@@ -71,7 +71,7 @@ def proved(audit: Audit, findings: Findings) -> Section:
             for name, count in sorted(statuses.counts.items(), key=lambda item: list(OUTCOMES).index(item[0]))
         ],
     )
-    proofs = Table(
+    proofs = ReportTable(
         "proofs",
         "What the verdicts rest on",
         ("Proof", "Rows#", "What it means"),
@@ -80,11 +80,11 @@ def proved(audit: Audit, findings: Findings) -> Section:
     tables = [outcomes, proofs]
     if findings.notes:
         rows = [(note, f"{count:,}") for note, count in findings.notes[:MOST_NOTES]]
-        tables.append(Table("notes", "What verdicts rest on, beside their proofs", ("Note", "Rows#"), rows))
+        tables.append(ReportTable("notes", "What verdicts rest on, beside their proofs", ("Note", "Rows#"), rows))
     if audit.undecided:
         rest = len(audit.undecided) - MOST_UNDECIDED
         tables.append(
-            Table(
+            ReportTable(
                 "undecided",
                 "Rows without a proved verdict",
                 ("Row", "Outcome", "Lower bound#", "Found at#", "Why"),
@@ -124,7 +124,7 @@ def _thin(audit: Audit) -> str:
 def no_recourse(audit: Audit, findings: Findings) -> Section:
     """The share of each group that provably has no recourse."""
     lines = findings.no_recourse
-    table = Table(
+    table = ReportTable(
         "no-recourse-table",
         "Rows that provably have no recourse, by group",
         ("Group", "Rows#", "Proved to have none#", "Share#", "95% interval#", "Undecided#", "Share at most#"),
@@ -158,7 +158,7 @@ def no_recourse(audit: Audit, findings: Findings) -> Section:
 def distances(audit: Audit, findings: Findings) -> Section:
     """The proved distances of each group."""
     lines = findings.distances
-    table = Table(
+    table = ReportTable(
         "distances-table",
         "Distance to the nearest counterfactual, by group",
         ("Group", "Proved#", "Left out#", "Median#", "Mean#", "Middle half#", "Farthest#"),
@@ -204,7 +204,7 @@ def reach(audit: Audit) -> Section | None:
         + _cut(len(display.groups), MOST_PANELS, "groups"),
     )
     words = [
-        "A curve that stays lower asks more of its group; where it ends below 100%, the rest has no way out"
+        "A lower curve: this group has to change more. Where it ends below 100%, the rest has no way out"
         f"{', or is not decided' if audit.undecided else ''}."
     ]
     return Section("reach", "Group by group", words, [plot])
@@ -231,7 +231,7 @@ def reliance(audit: Audit, findings: Findings) -> Section | None:
     lines = findings.reliance
     if not lines:
         return None
-    table = Table(
+    table = ReportTable(
         "reliance-table",
         "Features that the nearest counterfactuals found change",
         ("Feature", "Changed in#", "Raised#", "Lowered#", "Alone#", "Protected"),
@@ -266,7 +266,7 @@ def flips(findings: Findings) -> Section | None:
     """Decisions that flip when a protected feature alone changes."""
     if not findings.flips:
         return None
-    table = Table(
+    table = ReportTable(
         "flips-table",
         "Decisions that are another when only this feature changes",
         ("Feature", "Flips#", "Never, proved#", "Undecided#", "For instance"),
@@ -296,7 +296,7 @@ def forbidding(findings: Findings) -> Section | None:
     """What it costs to leave a protected feature alone."""
     if not findings.forbidding:
         return None
-    table = Table(
+    table = ReportTable(
         "forbidding-table",
         "What it costs when a protected feature may not change, or may only grow",
         ("Restriction", "Nearest found changes it#", "Every nearest breaks it#", "No recourse then#", "Undecided#",
@@ -329,9 +329,9 @@ def blocking(findings: Findings) -> Section | None:
     if blocking.model_alone:
         rows.append(("none: the model never gives the goal here", f"{blocking.model_alone:,} rows", ""))
     head = ("Rule or restriction", "In the cores of#", "Its removal alone opens a way for#")
-    constraints = Table("blocking-table", "Rules and restrictions that block recourse", head, rows)
+    constraints = ReportTable("blocking-table", "Rules and restrictions that block recourse", head, rows)
     rest = len(blocking.cores) - MOST_CORES
-    cores = Table(
+    cores = ReportTable(
         "cores-table",
         "Most frequent cores",
         ("Together they block", "Rows#"),

@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.bits import members
 from mace.base.deadline import Deadline, TimeOverError
-from mace.certify.sets import Asked, Fact, Prices, set_certificate
+from mace.certify.sets import Fact, Prices, SetClaim, set_certificate
 from mace.certify.writer import Certificate
 from mace.errors import CertificateError
 from mace.problem.diversity import Diversity
@@ -32,9 +33,8 @@ from mace.scorecards.pricing import Priced, priced
 from mace.scorecards.problem import Array, Problem
 from mace.scorecards.proof import Prover
 from mace.scorecards.statement import index_of, point_of, question_of
-from mace.solve.conditions import ends
 from mace.solve.regions import cheapest, only
-from mace.space.axes import Box, Point, full, index_alone
+from mace.space.axes import Box, Point, ends, index_alone, whole
 
 MOST_POINTS = 1500  # which a checker compares with each other
 MOST_LISTED = 5000  # where prices leave few of them to compare
@@ -71,7 +71,7 @@ def _certificate(
         boxes = _points(problem, question, listed.bins, MOST_POINTS) if bins is None else _bins(problem, question, bins)
         proof = Prover(problem, question, {}, boxes, None, deadline).run()
         fact = Fact(question.without(map(AvoidBox, boxes)), None, proof)
-        return set_certificate(question, Asked(count, diversity, None), [], boxes, [fact], [])
+        return set_certificate(question, SetClaim(count, diversity, None), [], boxes, [fact], [])
     by_prices = _by_prices(problem, objective, rules, count, chosen, deadline)
     reach = chosen.reach if by_prices is None else by_prices.reach
     _beyond_doubt(problem, objective, _beyond(reach), deadline)
@@ -85,7 +85,7 @@ def _certificate(
     proof = Prover(problem, question, objective, boxes, needed, deadline).run()
     fact = Fact(question.without(map(AvoidBox, boxes)), needed, proof)
     prices = None if by_prices is None else _prices(problem, question, by_prices.found)
-    return set_certificate(question, Asked(count, diversity, claim, prices), points, boxes, [fact], [])
+    return set_certificate(question, SetClaim(count, diversity, claim, prices), points, boxes, [fact], [])
 
 
 def _certifiable(problem: Problem, rules: Rules, count: int, chosen: Chosen | None, status: str) -> None:
@@ -132,7 +132,7 @@ def _points(problem: Problem, question: Question, bins: Array, most: int) -> lis
 
 def _bins(problem: Problem, question: Question, bins: Sequence[tuple[int, int]]) -> list[Box]:
     """A region for each of some bins: all points in it."""
-    everything = tuple(full(axis) for axis in question.axes)
+    everything = whole(question.axes)
     return [
         (*everything[:j], index_alone(question.axes[j], index_of(question, j, problem, k)), *everything[j + 1 :])
         for j, k in bins
@@ -180,10 +180,9 @@ def _prices(problem: Problem, question: Question, found: Priced) -> Prices:
     def rounded(price: float) -> Fraction:
         return Fraction(round(price * 2**FINE), 2**FINE)
 
-    width = len(question.axes)
     return Prices(
         [(j, index_of(question, j, problem, k), rounded(price)) for (j, k), price in found.values.items()],
-        [(tuple(j for j in range(width) if mask >> j & 1), rounded(price)) for mask, price in found.sets.items()],
+        [(tuple(members(mask)), rounded(price)) for mask, price in found.sets.items()],
     )
 
 

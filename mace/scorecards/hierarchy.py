@@ -1,10 +1,10 @@
 """Objectives and soft constraints of a set in order of priority, as `method="hierarchical"` asks.
 
-In:  a `Problem`, what is minimised or (for differences between choices) maximised, the most important first, by how
-     much each may be worse for the sake of later ones, and what any two choices must not have in common.
-Out: the `Chosen` set of the last of them.
-Promise: at each level no set is better among those that keep to the earlier ones. What the first objective leaves is
-few choices mostly, so that all sets of them can be looked at, a whole row of last members at once.
+In:  a `Problem`; the objectives (minimised, but differences between choices are maximised), the most important first;
+     by how much each may be worse for the sake of later ones; what any two choices must not have in common.
+Out: the `Chosen` set that is best at the last level.
+Promise: at each level no set is better among those that keep within the limits of the earlier ones. The first objective
+mostly leaves few choices, so that all sets of them are enumerated; the last members of a set are compared in one array.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ import numpy as np
 from mace.base.deadline import Deadline
 from mace.scorecards.choosing import Chosen, Rules, best_set
 from mace.scorecards.listing import Singles, list_singles
-from mace.scorecards.problem import OBJECTIVES, Array, Problem
+from mace.scorecards.problem import DIFFERENCES, OBJECTIVES, OUTCOME, Array, Problem
 
-OUTCOME = "diff_outcome"
-DIFFERENCES = ("diversity_features", "diversity_values")
 ROUNDING = 1e-9
+
+
+def allowed(least: float, tolerance: float) -> float:
+    """What an objective may be for the sake of later ones: its least, worse by a share of itself and by rounding."""
+    return least + max(tolerance * abs(least), ROUNDING)
 
 
 def by_priority(
@@ -43,14 +46,14 @@ def by_priority(
         best = best_set(plain, {}, count, rewarded, deadline, seen)
     if best is None:
         return None
-    limits[first] = best.cost + max(tolerance * abs(best.cost), ROUNDING)
+    limits[first] = allowed(best.cost, tolerance)
     singles = list_singles(plain, {first: 1.0}, limits[first] if first in OBJECTIVES else math.inf, deadline)
     singles.parts[OUTCOME] = problem.far(problem.scores(singles.bins))
     for name in names[1:]:
         search = _Search(singles, rules, count, limits, name, deadline)
         search.extend([], np.arange(singles.size), dict.fromkeys(names, 0.0))
         assert search.best is not None, "what an earlier objective reached is out of reach for a later one"
-        limits[name] = search.least + max(tolerance * abs(search.least), ROUNDING)
+        limits[name] = allowed(search.least, tolerance)
         best = Chosen(singles.bins[search.best], search.least, math.inf)
         seen(best)
     return best

@@ -3,6 +3,9 @@
 In:  a `Card`, the bins that the row lies in, what is wanted.
 Out: a `Problem`, which says of choices of bins what they cost, and whether their score will do.
 
+A choice is an array of one bin for each variable, -1 where the variable keeps its bin; n choices have shape
+(n, variables).
+
     proximity  sum of w_i |x_i - x'_i| over the variables, x the values of bins, w_i = 1 / range_i
     closeness  sum of |F^T (x' - mu)|, where F F^T is the inverse of the covariance of the training data's values
 
@@ -27,6 +30,8 @@ DOUBT = 1e-9  # scores that are nearer to an end are asked of the scorecard itse
 ROUNDED = 2.0**-49  # of the size of a score: how far one of its sums may be off
 WORD = 62  # variables whose sets are the bits of one whole number
 OBJECTIVES = ("proximity", "closeness")
+DIFFERENCES = ("diversity_features", "diversity_values")  # between two choices of a set
+OUTCOME = "diff_outcome"  # how far the outcome is from a target
 
 
 def supports(moved: Array) -> Array:
@@ -37,10 +42,24 @@ def supports(moved: Array) -> Array:
 
 
 class Near(NamedTuple):
-    """What closeness is measured with: F (lower triangular) and the means, both shape (variables, ..)."""
+    """What closeness is measured with: F, lower triangular, shape (variables, variables); means, shape (variables,)."""
 
     factor: Array
     mean: Array
+
+    @classmethod
+    def of(cls, values: Array) -> Near | None:
+        """From the training table, shape (rows, variables); None where its columns depend on each other linearly."""
+        if len(values) <= values.shape[1] or bool((values.max(axis=0) == values.min(axis=0)).any()):
+            return None
+        # Rounding leaves a little of a spread that is none: its inverse would be about 1e16.
+        if np.linalg.matrix_rank((values - values.mean(axis=0)) / values.std(axis=0)) < values.shape[1]:
+            return None
+        try:
+            factor = np.linalg.cholesky(np.linalg.inv(np.atleast_2d(np.cov(values, rowvar=False))))
+        except np.linalg.LinAlgError:
+            return None
+        return cls(factor, values.mean(axis=0))
 
 
 @dataclass(frozen=True)
@@ -106,6 +125,7 @@ class Problem:
         return total
 
     def closeness(self, bins: Array) -> Array:
+        """What each choice costs in closeness, shape (n,); 0 where it is not measured."""
         if self.near is None:
             return np.zeros(len(bins))
         values = np.empty(bins.shape)

@@ -22,7 +22,7 @@ from mace.problem.proof import Dual, Leaf, Multipliers, Proof, Split
 from mace.problem.question import Question
 from mace.scorecards.problem import Array, Problem
 from mace.scorecards.statement import index_of
-from mace.space.axes import Box, GridAxis, full
+from mace.space.axes import Box, GridAxis, whole
 
 LARGE = Fraction(2**100)  # a multiplier with which the score alone decides
 WHOLE = 2**40  # of a form: the multiplier 1
@@ -76,12 +76,12 @@ class Prover:
         ]  # fmt: skip
         self._closeness()
         self.points = {tuple(side[0] for side in box): n for n, box in enumerate(self.boxes)}  # type: ignore[index]
-        whole = tuple(full(axis) for axis in question.axes)
+        everywhere = whole(question.axes)
         # Regions by the variable on which they are one index, where there is only one.
         self.single = {
             (j, box[j][0]): n  # type: ignore[index]
-            for n, box in enumerate(self.boxes) for j in range(len(whole))
-            if box[j] != whole[j] and all(box[i] == whole[i] for i in range(len(whole)) if i != j)
+            for n, box in enumerate(self.boxes) for j in range(len(everywhere))
+            if box[j] != everywhere[j] and all(box[i] == everywhere[i] for i in range(len(everywhere)) if i != j)
         }  # fmt: skip
         return list(self.nodes((), np.zeros(len(self.at_start)), 0.0, 0, problem.card.intercept))
 

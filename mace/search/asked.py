@@ -1,7 +1,7 @@
 """A model that is asked about rows in batches: counted, limited, and never twice about the same row.
 
 In:  a function from rows of a chart to `Said`, and how many rows it may be asked about.
-Out: `Asked`, whose `about` gives what the model said of each row; what could not be asked any more is infinite.
+Out: `AskedModel`, whose `about` gives what the model said of each row; what could not be asked any more is infinite.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Said(NamedTuple):
         return cls(missed, np.zeros(len(missed)))
 
 
-class Asked:
+class AskedModel:
     """A model that is asked.
 
     calls:   rows that it was asked about.

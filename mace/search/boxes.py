@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.bits import members
 from mace.base.deadline import Deadline
 from mace.base.exact import nearest
 from mace.compilers.enclosures.bounds import Floats, Range
@@ -27,7 +28,7 @@ from mace.problem.distance import Norm
 from mace.problem.goals import MARGIN_UNIT, Classes, Margin, Probability, Value, Wanted
 from mace.search.protocol import Run
 from mace.solve.protocol import Gap
-from mace.space.axes import Axis, Box, GridAxis, Point, Side, full
+from mace.space.axes import Axis, Box, GridAxis, Point, Side, is_single, whole
 from mace.tables.table import Bools
 
 BATCH = 64
@@ -122,8 +123,7 @@ class BoxSearch:
     def bounded(self) -> Bounded:
         """Divide the space until the nearest point is known, or a limit is met."""
         waiting: list[tuple[float, int, Box, Fraction]] = []
-        whole = tuple(map(full, self.axes))
-        self._push(waiting, whole)
+        self._push(waiting, whole(self.axes))
         looked, why = 0, ""
         size = at_once(self.enclosure)
         while waiting:
@@ -160,7 +160,7 @@ class BoxSearch:
         if side not in self.known[j]:
             axis = self.axes[j]
             if isinstance(side, int):
-                levels = [k for k in range(side.bit_length()) if side >> k & 1]
+                levels = members(side)
                 index = min(levels, key=axis.delta)
                 middle = index
             else:
@@ -201,7 +201,7 @@ class BoxSearch:
         """The parts of boxes in which a nearer point may be."""
         columns = self._columns(boxes)
         goal, share = may_have(self.enclosure, self.wanted, columns)
-        goal = goal | np.array([all(_alone(side) for side in box) for box in boxes])
+        goal = goal | np.array([all(map(is_single, box)) for box in boxes])
         kept = np.flatnonzero(goal).tolist()
         if not kept:
             return []
@@ -210,7 +210,7 @@ class BoxSearch:
         valid = self._ask([*near, *middle])
         found: list[Box] = []
         for place, k in enumerate(kept):
-            if valid[place] or all(_alone(side) for side in boxes[k]):
+            if valid[place] or all(map(is_single, boxes[k])):
                 continue  # nothing in the box is nearer than what was asked about
             widths = self._shares(boxes[k], k, share)
             found += _parts(boxes[k], int(np.argmax(widths)), self.axes)
@@ -230,7 +230,7 @@ class BoxSearch:
         """How much of what is open each feature brings; 0 for those that have one value left."""
         found = np.zeros(len(box))
         for j, side in enumerate(box):
-            if _alone(side):
+            if is_single(side):
                 continue
             axis = self.axes[j]
             found[j] = 1e-9 * _relative(axis, side)
@@ -241,11 +241,6 @@ class BoxSearch:
             elif len(places):
                 found[j] += _relative(axis, side)
         return found
-
-
-def _alone(side: Side) -> bool:
-    """Whether a side has one value."""
-    return side.bit_count() == 1 if isinstance(side, int) else side[0] == side[1]
 
 
 def _middle(axis: GridAxis, side: tuple[int, int]) -> int:
@@ -271,7 +266,7 @@ def _parts(box: Box, j: int, axes: Sequence[Axis]) -> list[Box]:
     """A box divided along one feature."""
     side, axis = box[j], axes[j]
     if isinstance(side, int):
-        levels = [k for k in range(side.bit_length()) if side >> k & 1]
+        levels = members(side)
         first = [axis.start] if axis.start in levels else levels[: len(levels) // 2]
         one = sum(1 << k for k in first)
         sides: list[Side] = [one, side & ~one]

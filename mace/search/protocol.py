@@ -24,7 +24,7 @@ from mace.base.deadline import NEVER, Deadline
 from mace.base.escape import short
 from mace.errors import MaceError
 from mace.problem.around import Around
-from mace.search.asked import Asked, ExhaustedError
+from mace.search.asked import AskedModel, ExhaustedError
 from mace.search.chart import Chart, Floats
 from mace.search.score import WORST, Score, Scores
 from mace.space.axes import Point
@@ -45,7 +45,7 @@ class Task:
     """
 
     place: Around
-    asked: Asked
+    asked: AskedModel
     rows: Floats | None = None
     constrained: frozenset[int] = frozenset()
     known: Callable[[], Point | None] = lambda: None

@@ -20,7 +20,7 @@ from mace.problem.distance import Norm
 from mace.problem.exclusions import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import Rule
 from mace.problem.question import Question
-from mace.space.axes import Axis, Box, GridAxis, Point, Side, holds
+from mace.space.axes import Axis, Box, GridAxis, Point, Side, ends, holds
 
 Sliced: TypeAlias = Callable[[int, Side], bool]  # whether a box is closed with this side of a feature
 
@@ -181,11 +181,6 @@ def border(avoided: Box, box: Box) -> Cut:
     """Where to cut a box that reaches beyond an excluded one."""
     borders = (_border(side, mine) for side, mine in zip(avoided, box, strict=True))
     return next(Cut(axis, at) for axis, at in enumerate(borders) if at is not None)
-
-
-def ends(side: Side) -> Sequence[int]:
-    """The ends of an interval; all levels of a mask."""
-    return side if isinstance(side, tuple) else [level for level in range(side.bit_length()) if side >> level & 1]
 
 
 def extremes(axis: Axis, side: Side) -> Sequence[int]:

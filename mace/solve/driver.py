@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, TypeAlias
 
 from mace.base.deadline import NEVER, Deadline, now
 from mace.base.exact import first_holding
@@ -21,14 +20,15 @@ from mace.problem.exclusions import Avoid
 from mace.problem.proof import Proof
 from mace.problem.question import Question
 from mace.solve.lattice import attainable
-from mace.solve.protocol import Found, Gap, Hearing, Limits, Oracle, Proved, Refuted, Replay, Unknown
+from mace.solve.protocol import Found, Gap, Hearing, Limits, Oracle, ProvedBound, Refuted, Replay, Unknown
+from mace.solve.status import Status
 from mace.space.axes import GridAxis, Point
 
-Status: TypeAlias = Literal["optimal", "bounded", "infeasible", "unknown"]
+CONTRADICTED = "the oracle refuted a question to which a witness is known; please report this"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OracleCall:
     """One question to the oracle: the radius (None: anywhere), what came back, and how long it took."""
 
     radius: Fraction | None
@@ -55,8 +55,8 @@ class Bracket:
     proof: Proof | None = None
     unproved: str = ""
     refused: tuple[Avoid, ...] = ()
-    spare: Proved | None = None
-    trace: list[Asked] = field(default_factory=list)
+    spare: ProvedBound | None = None
+    trace: list[OracleCall] = field(default_factory=list)
 
 
 def bracket_optimum(
@@ -145,7 +145,7 @@ def _ask(
         else:
             reply = Unknown("the oracle found a point that the deployed model refuses; please report this")
     verdict = {"Found": "found", "Refuted": "refuted", "Unknown": "unknown"}[type(reply).__name__]
-    bracket.trace.append(Asked(radius, verdict, now() - began, bracket.lower, bracket.upper))
+    bracket.trace.append(OracleCall(radius, verdict, now() - began, bracket.lower, bracket.upper))
     return reply
 
 
@@ -175,7 +175,7 @@ def _optimise(
             if bracket.point is None:
                 bracket.status = "infeasible"
             else:
-                bracket.why = "the oracle refuted a question to which a witness is known; please report this"
+                bracket.why = CONTRADICTED
                 bracket.proof = None
         case Unknown():
             bracket.lower = max(bracket.lower, reply.lower or Fraction(0))
@@ -238,7 +238,7 @@ def bring_in(bracket: Bracket, point: Point, distance: Fraction, gap: Gap) -> No
     if bracket.status != "optimal" and (bracket.upper is None or distance < bracket.upper):
         if bracket.status == "infeasible":
             bracket.status, bracket.proof = "unknown", None
-            bracket.why = "the oracle refuted a question to which a witness is known; please report this"
+            bracket.why = CONTRADICTED
         bracket.point, bracket.upper = point, distance
         conclude(bracket, gap)
 

@@ -88,7 +88,7 @@ class Gap:
         return upper - lower <= max(self.absolute, self.relative * upper)
 
 
-class Proved(NamedTuple):
+class ProvedBound(NamedTuple):
     """A lower bound, and the proof of it where there is one."""
 
     lower: Fraction
@@ -117,7 +117,7 @@ class Found:
     lower: Fraction | None = None
     proof: Proof | None = None
     why: str = ""
-    spare: Proved | None = None
+    spare: ProvedBound | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Unknown:
     why: str
     lower: Fraction | None = None
     proof: Proof | None = None
-    spare: Proved | None = None
+    spare: ProvedBound | None = None
 
 
 Reply: TypeAlias = Found | Refuted | Unknown

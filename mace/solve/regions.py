@@ -15,13 +15,14 @@ from itertools import product
 from math import lcm
 from typing import NamedTuple
 
+from mace.base.bits import members
 from mace.base.deadline import Deadline
 from mace.base.exact import farthest_holding
 from mace.problem.distance import Charge, Norm
 from mace.problem.diversity import Diversity
 from mace.problem.question import Question
-from mace.solve.conditions import between, ends, extremes
-from mace.space.axes import Axis, Box, GridAxis, Point, Side, full, holds, index_alone
+from mace.solve.conditions import between, extremes
+from mace.space.axes import Axis, Box, GridAxis, Point, Side, ends, holds, index_alone, is_single, whole
 
 MOST_SIDES = 16  # boxes of one set of changed features that are bounded at once: grids go up or down
 _LOOK = 4096  # steps of a choice between two looks at the clock
@@ -41,7 +42,7 @@ class Region(NamedTuple):
 
 def single(box: Box) -> bool:
     """Whether a box is one point."""
-    return all(side[0] == side[1] if isinstance(side, tuple) else not side & (side - 1) for side in box)
+    return all(map(is_single, box))
 
 
 def only(point: Point, axes: Sequence[Axis]) -> Box:
@@ -166,7 +167,7 @@ def around(question: Question, diversity: Diversity, point: Point) -> list[Box]:
     """
     changed = question.changed(point)
     if diversity.values and changed and not diversity.soft:
-        wide = tuple(full(axis) for axis in question.axes)
+        wide = whole(question.axes)
         return [fixed(question, wide, j, point[j]) for j in [dearest(question, changed, point)]]
     if diversity.features or diversity.values or diversity.soft:
         sides = [list(_sides(axis, index)) for axis, index in zip(question.axes, point, strict=True)]
@@ -179,7 +180,7 @@ def around(question: Question, diversity: Diversity, point: Point) -> list[Box]:
     box = only(point, question.axes)
     if diversity.apart is None:
         return [box]
-    wide = tuple(full(axis) for axis in question.axes)
+    wide = whole(question.axes)
     return [closer(question, diversity, wide, point, wide, point)[0]]
 
 
@@ -321,7 +322,7 @@ def _whole(
     return _Whole(
         order,
         [int(bounds[k] * common) for k in order],
-        [sum(1 << place[j] for j in range(len(bounds)) if goes[k] >> j & 1) for k in order],
+        [sum(1 << place[j] for j in members(goes[k])) for k in order],
         None if below is None else int(below * common),
         None if worth is None else [[int(worth[k][j] * common) for j in order] for k in order],
     )

@@ -20,13 +20,14 @@ Source: Karimi et al. 2020, section 4.2.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+from mace.base.bits import members
 from mace.base.exact import (
     exact,
     first_holding,
@@ -309,7 +310,7 @@ class LevelAxis:
 
     def levels(self) -> list[int]:
         """The allowed levels, in order."""
-        return [level for level in range(self.count) if self.allowed >> level & 1]
+        return members(self.allowed)
 
 
 Axis: TypeAlias = GridAxis | LevelAxis
@@ -336,6 +337,21 @@ def holds(side: Side, index: int) -> bool:
 def full(axis: Axis) -> Side:
     """All that an axis allows."""
     return (axis.lower, axis.upper) if isinstance(axis, GridAxis) else axis.allowed
+
+
+def whole(axes: Iterable[Axis]) -> Box:
+    """The box of all that some axes allow."""
+    return tuple(map(full, axes))
+
+
+def ends(side: Side) -> Sequence[int]:
+    """The ends of an interval; all levels of a mask."""
+    return side if isinstance(side, tuple) else members(side)
+
+
+def is_single(side: Side) -> bool:
+    """Whether a side has one value."""
+    return side[0] == side[1] if isinstance(side, tuple) else side.bit_count() == 1
 
 
 def index_alone(axis: Axis, index: int) -> Side:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mace.base.escape import json_text
+from mace.base.exit_codes import DONE, UNDECIDED, USAGE, VIOLATED
 from mace.base.files import check_folder, make_folder, write_whole
 from mace.errors import MaceError
 from mace.space.space import Space
@@ -19,8 +20,6 @@ from mace.verify.vnnlib import verify_vnnlib
 
 if TYPE_CHECKING:
     import pandas as pd
-
-DONE, USAGE, UNDECIDED, VIOLATED = 0, 2, 5, 10  # the exit codes of `mace.cli`
 
 
 def run_verify(

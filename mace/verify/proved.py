@@ -37,7 +37,8 @@ def kept(question: Question, proof: Proof | None, lower: Fraction | None, deadli
 
     lower: nothing with the goal is closer; None: there is nothing with the goal at all.
     """
-    from mace.certify.writer import certifiable, certificate
+    from mace.certify.statement import certifiable
+    from mace.certify.writer import certificate
 
     if proof is None:
         why = certifiable(question) or "the solvers refuted a question, and their refutations are no certificates"
@@ -47,7 +48,8 @@ def kept(question: Question, proof: Proof | None, lower: Fraction | None, deadli
 
 def kept_of(answer: Answer, deadline: Deadline) -> Kept:
     """The same for the bound of an answer."""
-    from mace.certify.writer import certifiable, certificate
+    from mace.certify.statement import certifiable
+    from mace.certify.writer import certificate
 
     assert answer.question is not None
     if answer.proof is None:

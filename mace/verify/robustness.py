@@ -14,6 +14,7 @@ from mace.base.exact import below, nearest
 from mace.base.figures import at_least
 from mace.errors import RowError
 from mace.solve.protocol import Limits, Refuted, Unknown
+from mace.solve.status import is_final
 from mace.space.space import Space
 from mace.tables.table import Label
 from mace.verify.ask import ask
@@ -107,7 +108,7 @@ def _largest(subject: Subject, explainer: Explainer, row: dict[str, Any], limits
         why = f"every input closer than {at_least(answer.exact_lower_bound, 6)} gets {answer.decision!r}"
         if answer.exact_distance is not None:
             why += f"; at {nearest(answer.exact_distance):.6g} one does not"
-    known = answer.status in ("optimal", "infeasible") or answer.exact_lower_bound > Fraction(0)
+    known = is_final(answer.status) or answer.exact_lower_bound > Fraction(0)
     return Verdict(
         "",
         "proved" if known else "unknown",

@@ -28,7 +28,7 @@ from mace.base.files import write_whole
 from mace.cli import app
 from mace.cli.audit import _stoppable
 from mace.cli.faults import StoppedError, explained
-from mace.cli.options import row_of
+from mace.cli.resolve import row_of
 from mace.datasets.loans import loans
 from mace.errors import FileError, MaceError
 from mace.proofs.reader import MODEL

@@ -23,7 +23,7 @@ from mace.cli import app
 from mace.problem.goal_text import wanted
 from mace.proofs.check import Verdict
 from mace.report.make import to_html
-from mace.solve.smt.process import Answer
+from mace.solve.smt.process import SolverAnswer
 from tests.audit import faults
 from tests.clocks import Hand, Time
 
@@ -111,14 +111,14 @@ def test_a_certificate_that_the_checker_cannot_use_is_unchecked_and_not_refused(
 
 
 def test_solvers_that_contradict_themselves_leave_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(solver_certificate, "_ask", lambda *_, **__: Answer("sat"))
+    monkeypatch.setattr(solver_certificate, "_ask", lambda *_, **__: SolverAnswer("sat"))
     record = (lambda w, q: w.answer(q))(*worker(tmp_path, oracle="z3"))
     assert (record.proof, record.status, record.certificate) == ("refused", "bounded", "")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_solvers_that_say_nothing_the_second_time_leave_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(solver_certificate, "_ask", lambda *_, **__: Answer("unknown", why="timed out"))
+    monkeypatch.setattr(solver_certificate, "_ask", lambda *_, **__: SolverAnswer("unknown", why="timed out"))
     record = (lambda w, q: w.answer(q))(*worker(tmp_path, oracle="z3"))
     assert (record.proof, record.status, record.certificate) == ("none", "optimal", "")
     assert "z3 says nothing: timed out" in record.proof_why

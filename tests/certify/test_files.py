@@ -11,7 +11,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import mace
 from mace.certify.numbers import canonical
-from mace.certify.writer import Certificate, load, same_statement
+from mace.certify.statement import same_statement
+from mace.certify.writer import Certificate, load
 from mace.errors import CertificateError
 from mace.problem.question import Question
 from mace.proofs.check import check

@@ -10,7 +10,7 @@ import pytest
 
 from mace import Feature, Space
 from mace.certify.rules import expression_of, holdable
-from mace.certify.writer import _feature
+from mace.certify.statement import _feature
 from mace.errors import CertificateError
 from mace.problem.programs import rule_of
 from mace.proofs.kernel import world as kernel

@@ -29,7 +29,7 @@ from mace.solve.networks import points, start
 from mace.solve.networks import proof as networks_proof
 from mace.solve.networks import search as networks_search
 from mace.solve.networks.balls import in_balls
-from mace.solve.networks.exact import Exact, box_of
+from mace.solve.networks.exact import Exact
 from mace.solve.networks.model import Array, Part, numbers
 from mace.solve.networks.nodes import Frame, Node
 from mace.solve.networks.points import Points
@@ -39,7 +39,7 @@ from mace.solve.networks.search import Search
 from mace.solve.networks.simplex import CUTOFF, STUCK
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
 from mace.solve.witnesses import Witnesses
-from mace.space.axes import GridAxis, Side
+from mace.space.axes import GridAxis, Side, whole
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.table import Layer, Network, decision_for
@@ -79,7 +79,7 @@ def test_a_box_cut_to_a_ball_keeps_each_value_that_is_near_enough_alone(spec: ob
         )
         exact = Exact(question, numbers(question))
         rng = np.random.default_rng(seed)
-        box = box_of(question)
+        box = whole(question.axes)
         for _ in range(6):
             q = Fraction(int(rng.integers(1, 60)), 40)
             costs = [exact.worth(j, exact.least_index(j, side)).part for j, side in enumerate(box)]
@@ -281,7 +281,7 @@ def test_hidden_units_beyond_the_doubles_that_ends_are_kept_in_are_not_taken() -
         assert (NetworkOracle.accepts(huge) is None) == taken
 
 
-def whole(seed: int) -> Question:
+def of_whole_weights(seed: int) -> Question:
     """A question about a network with whole weights: many units reach as far below 0 as above it."""
     rng = np.random.default_rng(seed)
     space = Space([Feature(f"x{k}", "integer", -4, 4) for k in range(2)])
@@ -298,7 +298,7 @@ def whole(seed: int) -> Question:
 def test_of_a_unit_that_reaches_as_far_below_0_as_above_it_a_certificate_says_the_line() -> None:
     needed = 0
     for seed in (63, 243, 301, 303, 352, 398):
-        question = whole(seed)
+        question = of_whole_weights(seed)
         reply = NetworkOracle(question).ask(None, Limits.of(600.0))
         assert isinstance(reply, (Found, Refuted))
         assert reply.proof is not None

@@ -28,7 +28,7 @@ from mace.solve.smt import oracle as smt
 from mace.solve.smt import process as smt_process
 from mace.solve.smt.encode import Encoding
 from mace.solve.smt.oracle import SOLVERS, SmtOracle, export
-from mace.solve.smt.process import Answer, SolverName, SolverProcess, Text
+from mace.solve.smt.process import SolverAnswer, SolverName, SolverProcess, Text
 from mace.space.axes import Point
 from mace.space.columns import Column
 from mace.space.feature import Feature
@@ -353,13 +353,13 @@ def test_a_child_that_forgets_stays_the_same_process_and_knows_nothing_of_before
         process.add(Text([("x", "Int")], ["(assert (< 3 x 5))"]))
         process.ask([], ["x"])
         assert first is not None and first.verdict == "unsat"
-        assert process.answer() == Answer("sat", {"x": Fraction(4)})
+        assert process.answer() == SolverAnswer("sat", {"x": Fraction(4)})
         assert process.pid == pid is not None
         process.ask([], ["x"])
         process.reset()  # at work, perhaps: what it would answer must not be taken for the next one's
         process.add(Text([], ["(assert false)"]))
         process.ask([], [])
-        assert process.answer() == Answer("unsat")
+        assert process.answer() == SolverAnswer("unsat")
         assert process.pid not in (pid, None)
     finally:
         process.stop()

@@ -21,9 +21,9 @@ from mace.errors import MaceError
 from mace.language import Program
 from mace.plans.changes import Changes
 from mace.plans.task import COST, Indices, Replayed, Task, Variant
-from mace.solve.smt.axes import Term
 from mace.solve.smt.encode import Encoding
-from mace.solve.smt.process import Answer, SolverProcess
+from mace.solve.smt.process import SolverAnswer, SolverProcess
+from mace.solve.smt.terms import Term
 from mace.space.axes import Axis, GridAxis
 from mace.worlds.affine import Form
 from mace.worlds.forms import Enclosing, UnboundedError
@@ -273,7 +273,7 @@ def _descend(task: Task, encoding: Unrolled, process: SolverProcess, deadline: D
             encoding.exclude(plan.end)
 
 
-def _read(encoding: Unrolled, answer: Answer) -> tuple[list[int], Indices]:
+def _read(encoding: Unrolled, answer: SolverAnswer) -> tuple[list[int], Indices]:
     """The order and the parameters of the plan that a solver's values describe."""
     order: list[int] = []
     indices: dict[str, int] = {}

@@ -23,7 +23,8 @@ import numpy as np
 import pytest
 
 import mace.proofs
-from mace.certify.writer import Certificate, certificate, same_statement
+from mace.certify.statement import same_statement
+from mace.certify.writer import Certificate, certificate
 from mace.errors import FileError
 from mace.problem.proof import Leaf
 from mace.problem.question import Question

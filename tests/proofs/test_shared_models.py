@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 import mace
 from mace.audit.certificates import Writer
 from mace.certify.numbers import canonical
-from mace.certify.writer import same_statement, zipped
+from mace.certify.statement import same_statement
+from mace.certify.writer import zipped
 from mace.cli import app
 from mace.errors import CertificateError
 from mace.proofs import check as checker

@@ -39,7 +39,7 @@ class Printed(NamedTuple):
     farther: float
 
 
-class Table(NamedTuple):
+class AgeTable(NamedTuple):
     """One of the two tables: what it forbids, when a change breaks that, and what the paper prints."""
 
     name: str
@@ -51,13 +51,13 @@ class Table(NamedTuple):
     mo: dict[str, Printed]
 
 
-TABLE_4 = Table(
+TABLE_4 = AgeTable(
     "mace-table-4", "What age is worth: counterfactuals that change it, forest of Adult", "fixed", "changes age",
     lambda before, after: after != before,
     {"l0": Printed(13.2, 9.0), "l1": Printed(20.4, 100.3), "linf": Printed(84.4, 32.8)},
     {"l0": Printed(78.8, 50.9), "l1": Printed(92.0, 245.7), "linf": Printed(95.6, 193.3)},
 )  # fmt: skip
-TABLE_7 = Table(
+TABLE_7 = AgeTable(
     "mace-table-7", "What youth is worth: counterfactuals that lower age, forest of Adult", "increase", "lowers age",
     lambda before, after: after < before,
     {"l0": Printed(3.6, 0.0), "l1": Printed(7.4, 61.3), "linf": Printed(34.2, 13.9)},
@@ -65,7 +65,7 @@ TABLE_7 = Table(
 )  # fmt: skip
 
 
-def run(work: Work, table: Table) -> Reproduced:
+def run(work: Work, table: AgeTable) -> Reproduced:
     """Ask for each distance: free, and with the restriction; the provers' figures and MO's beside the paper's."""
     figures: list[Figure] = []
     notes: list[str] = []
@@ -112,7 +112,7 @@ def audited(work: Work, norm: str) -> Audit:
     return done
 
 
-def _of_mo(work: Work, norm: str, table: Table) -> tuple[list[Record], dict[int, Record]]:
+def _of_mo(work: Work, norm: str, table: AgeTable) -> tuple[list[Record], dict[int, Record]]:
     """MO over the test split: free, and with the restriction."""
     test, _, space, forest = trained("adult", "forest")
     found = []
@@ -127,7 +127,7 @@ def _of_mo(work: Work, norm: str, table: Table) -> tuple[list[Record], dict[int,
 
 
 def _figures(
-    method: str, norm: str, table: Table, records: Sequence[Record], again: dict[int, Record], paper: Printed
+    method: str, norm: str, table: AgeTable, records: Sequence[Record], again: dict[int, Record], paper: Printed
 ) -> list[Figure]:
     """How many counterfactuals break the restriction, and the mean of restricted / free distance - 1 over these."""
     known = [record for record in records if record.exact_distance is not None]
@@ -147,7 +147,7 @@ def _ratio(free: Record, restricted: Record) -> Fraction:
     return Fraction(restricted.exact_distance) / Fraction(free.exact_distance)  # a rejected row has to move
 
 
-def _ways(norm: str, table: Table, records: Sequence[Record], again: dict[int, Record]) -> list[str]:
+def _ways(norm: str, table: AgeTable, records: Sequence[Record], again: dict[int, Record]) -> list[str]:
     """Through which features the rows that may no longer be made younger go, where that costs nothing."""
     if table is not TABLE_7 or norm != "l0":
         return []

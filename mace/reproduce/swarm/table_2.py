@@ -74,7 +74,7 @@ lsvt       MD-PSO        1.7859 .3933 .9527 .5334 .80
 """
 
 
-class Table(NamedTuple):
+class SplitTable(NamedTuple):
     """A table, split, and its forest."""
 
     test: pd.DataFrame
@@ -92,7 +92,7 @@ def printed() -> Mapping[tuple[str, str], list[float]]:
 
 
 @lru_cache(maxsize=4)
-def table(name: str) -> Table:
+def table(name: str) -> SplitTable:
     """A table with its forest; raises FileError where it is not found."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
@@ -110,7 +110,7 @@ def table(name: str) -> Table:
     split = (ShuffleSplit if groups is None else GroupShuffleSplit)(1, test_size=0.2, random_state=SEED)
     train, test = next(split.split(x, y, groups))
     forest = RandomForestClassifier(random_state=SEED).fit(space.encode(x.iloc[train]), y.iloc[train])
-    return Table(x.iloc[test], x.iloc[train], space, forest, goal, notes)
+    return SplitTable(x.iloc[test], x.iloc[train], space, forest, goal, notes)
 
 
 def methods(name: str, rows: int) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def run(work: Work) -> Reproduced:
 
 
 def _measured(
-    data: str, method: str, records: list[Record], asked: pd.DataFrame, made: Table, ours: list[Record]
+    data: str, method: str, records: list[Record], asked: pd.DataFrame, made: SplitTable, ours: list[Record]
 ) -> list[Figure]:
     """The table's five measures of a method, its distance over the proved optimum, how many answers, seconds."""
     frame = frame_of(records, asked)

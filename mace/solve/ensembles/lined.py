@@ -22,13 +22,12 @@ from mace.problem.distance import Norm
 from mace.problem.lines import Line, both_ways
 from mace.problem.proof import Priced, Prices
 from mace.problem.question import Question
-from mace.solve.conditions import ends
 from mace.solve.lattice import attainable
 from mace.solve.networks.kernels import plain
 from mace.solve.networks.model import Array, Axes, Hull, Net, Units, axes_of
 from mace.solve.networks.multipliers import rounded
 from mace.solve.networks.relax import MOST_PIVOTS, Relaxed, relax
-from mace.space.axes import Box, GridAxis, Point
+from mace.space.axes import Box, GridAxis, Point, ends
 
 BITS = (20, 53)  # of multipliers: as few as prove enough
 LEAST = 2.0**-100  # what a multiplier has to be: a checker knows none of more than 160 bits below the point

@@ -23,11 +23,11 @@ from mace.problem.distance import Norm
 from mace.problem.lines import lines_of
 from mace.problem.proof import Leaf, Proof, Split, preorder
 from mace.problem.question import Question
-from mace.solve.conditions import Cut, ends, put, ruled_out
+from mace.solve.conditions import Cut, put, ruled_out
 from mace.solve.ensembles.cells import Grounded, with_cut
 from mace.solve.ensembles.plain import Bound, Plain, Terms, sides_of
 from mace.solve.protocol import Found, Refuted, Reply, Unknown
-from mace.space.axes import Box, GridAxis, Side
+from mace.space.axes import Box, GridAxis, Side, ends
 
 MOST = 16  # regions
 DIVIDING = 0.1  # of the time left, for looking for them: of many rules about many features each look takes a while

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.bits import members
 from mace.base.deadline import NEVER, Deadline
 from mace.problem.proof import Prices
 from mace.solve.ensembles.ascent import ANYTHING, Active, Climbed, Frame, ascend, opened, proved, whole
@@ -316,8 +317,7 @@ def _columns(ground: Ground, forest: Forest) -> list[Columns]:
 def _items(ground: Ground, axis: int, cuts: Sequence[int]) -> Array:
     if ground.grid[axis]:
         return np.array(cuts, np.int64)
-    mask = int(ground.low[axis])
-    return np.array([level for level in range(mask.bit_length()) if mask >> level & 1], np.int64)
+    return np.array(members(int(ground.low[axis])), np.int64)
 
 
 def _entered(grounded: Grounded, forest: Forest) -> Sides:

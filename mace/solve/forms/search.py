@@ -25,7 +25,7 @@ from mace.solve.forms.program import Program, Relaxed
 from mace.solve.forms.written import Branch, Known
 from mace.solve.protocol import Gap
 from mace.solve.witnesses import Witnesses
-from mace.space.axes import Box, GridAxis, LevelAxis, Point, full, holds
+from mace.space.axes import Box, GridAxis, LevelAxis, Point, holds, whole
 
 WHOLE = 1e-6  # a share this near to 1 is one
 ROUGH = 1e-9  # of a distance in doubles
@@ -63,8 +63,9 @@ class Search:
         self.best, self.upper = known, math.inf
         self.distance: Fraction | None = None
         self.open: list[Node] = []
-        self.stuck: list[float] = []
-        self.root = Branch(tuple(full(axis) for axis in question.axes))
+        self.stuck: list[float] = []  # bounds of boxes that nothing divides any further
+        self.least = math.inf  # of the bounds of boxes that were closed because of them
+        self.root = Branch(whole(question.axes))
         self.count = 0
         self.floats = any(isinstance(axis, GridAxis) and axis.grid.kind != "step" for axis in question.axes)
         if known is not None:
@@ -102,8 +103,6 @@ class Search:
             return None
         found = exact(max(least, 0.0))
         return found if self.distance is None else min(found, self.distance)
-
-    least = math.inf  # of the bounds of boxes that were closed because of them
 
     def push(self, branch: Branch, known: tuple[Known, ...]) -> None:
         """Keep a box, unless it is closed."""

@@ -5,25 +5,33 @@ In:  a node with its relaxed point.    Out: splits, the likeliest first, measure
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from mace.base.exact import exact
 from mace.problem.exclusions import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.proof import Phase, Split
-from mace.solve.conditions import Closed, border, close_or_cut, ends
-from mace.solve.networks.exact import single
+from mace.solve.conditions import Closed, border, close_or_cut
 from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.model import FLOATS
 from mace.solve.networks.nodes import Frame, Node
-from mace.space.axes import Axis, Box, GridAxis, Side, holds
+from mace.space.axes import Axis, Box, GridAxis, Side, ends, holds, is_single
 
 TRIED = 16  # splits that are tried before one is chosen
 COARSE = Fraction(1, 10**11)  # of a range; brackets close to within 1e-9
 FLOAT_SPLITS = 500  # a search: which of very many pairs of floats is nearest may take for ever, for the last 1e-8
+
+
+class Candidate(NamedTuple):
+    """A split, and about what the relaxation loses there, in the unit of the distance."""
+
+    loss: float
+    split: Split | Phase
 
 
 class Branching:
@@ -43,46 +51,62 @@ class Branching:
         assert node.point is not None and node.scores is not None and node.loss is not None
         if (split := self.ruled(node, lined=False)) is not None:
             return [split]
-        found: list[tuple[float, Split | Phase]] = []
-        if node.scores.size:
-            flat = node.scores.ravel()
-            for place in np.argsort(-flat, kind="stable")[:TRIED]:
-                if flat[place] > 0.0:
-                    layer, unit = divmod(int(place), node.scores.shape[1])
-                    found.append((float(flat[place]), Phase(layer, unit)))
-        n = self.frame.numbers.axes
-        for j, axis in enumerate(self.frame.question.axes):
-            first, side = int(n.first[j]), node.box[j]
+        found = self._phases(node)
+        for j, side in enumerate(node.box):
             if isinstance(side, tuple):
-                assert isinstance(axis, GridAxis)
-                if side[0] == side[1]:
-                    continue
-                change = float(node.point[first])
-                if node.loss[first] > 1e-13 and side[0] <= axis.start <= side[1]:
-                    at = axis.start if change > 0 and axis.start < side[1] or axis.start == side[0] else axis.start - 1
-                    found.append((float(node.loss[first]), Split(j, at)))
-                floats = n.kind[j] == FLOATS
-                if change != 0.0 and (not floats or self.float_splits < FLOAT_SPLITS and coarse(axis)):
-                    value = axis.start_value + exact(change) * axis.scale
-                    low = min(max(axis.grid.floor(value), side[0]), side[1] - 1)
-                    gap = float((axis.grid.value(low + 1) - axis.grid.value(low)) / axis.scale)
-                    part = float((value - axis.grid.value(low)) / axis.scale)
-                    unclear = max(1e-9 * gap, 4e-16)
-                    if unclear < part < gap - unclear:
-                        lost = min(part, gap - part) * float(n.rate[j] + n.peak[j])
-                        found.append((lost + min(part / gap, 1 - part / gap) * 1e-6, Split(j, low)))
-                        self.float_splits += int(floats)
-            elif side & (side - 1):
-                shares, changes = node.point[first : first + n.count[j]], n.change[first : first + n.count[j]]
-                worth = max(float(n.jump[j] + (n.rate[j] + n.peak[j]) * changes.max()), 1e-6)
-                level = int(np.argmax(np.minimum(shares, 1 - shares)))
-                if 1e-9 < shares[level] < 1 - 1e-9 and side >> level & 1:
-                    found.append((float(min(shares[level], 1 - shares[level])) * worth, Split(j, 1 << level)))
+                found += self._on_grid(node, j, side)
+            elif not is_single(side):
+                found += self._on_levels(node, j, side)
         if found:
-            found.sort(key=lambda pair: -pair[0])
-            return [split for _, split in found]
+            found.sort(key=lambda one: -one.loss)
+            return [one.split for one in found]
         last = self.narrow(node)
         return [last] if last is not None else []
+
+    def _phases(self, node: Node) -> list[Candidate]:
+        """The `TRIED` ReLUs at which the relaxation loses most."""
+        assert node.scores is not None
+        flat = node.scores.ravel()
+        return [
+            Candidate(float(flat[place]), Phase(*divmod(int(place), node.scores.shape[1])))
+            for place in np.argsort(-flat, kind="stable")[:TRIED]
+            if flat[place] > 0.0
+        ]
+
+    def _on_grid(self, node: Node, j: int, side: tuple[int, int]) -> Iterator[Candidate]:
+        """Splits of an ordered axis: the start from the rest, where any change costs; beside the relaxed value."""
+        axis, n = self.frame.question.axes[j], self.frame.numbers.axes
+        assert isinstance(axis, GridAxis) and node.point is not None and node.loss is not None
+        if side[0] == side[1]:
+            return
+        first = int(n.first[j])
+        change = float(node.point[first])
+        if node.loss[first] > 1e-13 and side[0] <= axis.start <= side[1]:
+            at = axis.start if change > 0 and axis.start < side[1] or axis.start == side[0] else axis.start - 1
+            yield Candidate(float(node.loss[first]), Split(j, at))
+        floats = n.kind[j] == FLOATS
+        if change == 0.0 or floats and not (self.float_splits < FLOAT_SPLITS and coarse(axis)):
+            return
+        value = axis.start_value + exact(change) * axis.scale
+        low = min(max(axis.grid.floor(value), side[0]), side[1] - 1)
+        gap = float((axis.grid.value(low + 1) - axis.grid.value(low)) / axis.scale)
+        part = float((value - axis.grid.value(low)) / axis.scale)
+        unclear = max(1e-9 * gap, 4e-16)
+        if unclear < part < gap - unclear:
+            lost = min(part, gap - part) * float(n.rate[j] + n.peak[j])
+            yield Candidate(lost + min(part / gap, 1 - part / gap) * 1e-6, Split(j, low))
+            self.float_splits += int(floats)
+
+    def _on_levels(self, node: Node, j: int, mask: int) -> Iterator[Candidate]:
+        """The level whose share is the most fractional, apart from all others."""
+        n = self.frame.numbers.axes
+        assert node.point is not None
+        first = int(n.first[j])
+        shares, changes = node.point[first : first + n.count[j]], n.change[first : first + n.count[j]]
+        worth = max(float(n.jump[j] + (n.rate[j] + n.peak[j]) * changes.max()), 1e-6)
+        level = int(np.argmax(np.minimum(shares, 1 - shares)))
+        if 1e-9 < shares[level] < 1 - 1e-9 and mask >> level & 1:
+            yield Candidate(float(min(shares[level], 1 - shares[level])) * worth, Split(j, 1 << level))
 
     def ruled(self, node: Node, *, lined: bool) -> Split | None:
         """A split where a rule that the relaxed point breaks changes its mind; None where it breaks none.
@@ -107,7 +131,7 @@ class Branching:
         assert node.point is not None
         point = self.frame.rounded(node.point, outward=False)
         question = self.frame.question
-        wide = [j for j, side in enumerate(node.box) if not single(side)]
+        wide = [j for j, side in enumerate(node.box) if not is_single(side)]
         moved = [j for j in wide if point[j] != question.axes[j].start and holds(node.box[j], question.axes[j].start)]
         if question.most_changes is not None and len(question.changed(point)) > question.most_changes and moved:
             return isolate(node.box[moved[0]], moved[0], question.axes[moved[0]].start)

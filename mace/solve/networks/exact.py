@@ -8,127 +8,35 @@ minimised exactly. proofs/FORMAT.md, "Rule dual", is the definition; `proofs/che
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
 from itertools import compress
-from math import lcm
 from operator import mul
 from typing import NamedTuple
 
 import numpy as np
 
-from mace.base.exact import above as outward
-from mace.base.exact import exact, float_to_rank, moderate, nearest, rank_to_float
+from mace.base.bits import members
+from mace.base.exact import exact
 from mace.base.kept import Recent
-from mace.problem.distance import Charge, Norm
 from mace.problem.lines import both_ways
 from mace.problem.proof import Multipliers
 from mace.problem.question import Question
 from mace.solve.networks.model import Array, Numbers, numbers
-from mace.space.axes import Box, GridAxis, LevelAxis, Point, Side
+from mace.solve.networks.values import FeatureValues
+from mace.space.axes import Box, Point, Side
 from mace.tables.margins import in_integers
 from mace.tables.table import Compare, Network
 
 V = 200  # bits below the point in coefficients
-WIDER = 1 + 2.0**-49  # more than the seven roundings of `_far`
-BUDGETS = 1000  # whose ends on the axes are kept
 ROOM = 64  # bits below the point in bounds of hidden units and in their slopes
 
 
-def box_of(question: Question) -> Box:
-    """The box of all allowed points."""
-    return tuple((a.lower, a.upper) if isinstance(a, GridAxis) else a.allowed for a in question.axes)
+class AxisMultipliers(NamedTuple):
+    """What multipliers add for an axis, beside its distance and its columns.
 
-
-class Worth(NamedTuple):
-    """What one value of a feature costs and what its columns are: exact, and made once a value.
-
-    All numbers are integers over `below`. part: its l0 and l1 cost. peak: its cost where it is the largest change.
-    """
-
-    below: int
-    part_above: int
-    peak_above: int
-    delta_above: int
-    columns: tuple[int, ...]
-
-    @property
-    def part(self) -> Fraction:
-        """The l0 and l1 cost."""
-        return Fraction(self.part_above, self.below)
-
-    @property
-    def peak(self) -> Fraction:
-        """The cost where it is the largest change."""
-        return Fraction(self.peak_above, self.below)
-
-    @property
-    def reach(self) -> Fraction:
-        """Both."""
-        return Fraction(self.part_above + self.peak_above, self.below)
-
-
-class Scale(NamedTuple):
-    """An axis of doubles in integers: the start, over `unit`; the scale; what a change costs, over `below`."""
-
-    start: int
-    unit: int
-    above: int
-    under: int
-    once: int
-    slope: int
-    peak: int
-    below: int
-
-    def worth(self, value: float, columns: int) -> Worth:
-        """What one value costs; so many columns are the value itself."""
-        above, unit = value.as_integer_ratio()
-        common = max(unit, self.unit)  # both are powers of two
-        above *= common // unit
-        moved = abs(above - self.start * (common // self.unit)) * self.under
-        below = common * self.above
-        return Worth(
-            below * self.below,
-            self.once * below + self.slope * moved if moved else 0,
-            self.peak * moved,
-            moved * self.below,
-            (above * self.above * self.below,) * columns,
-        )
-
-
-def _scale(axis: GridAxis, charge: Charge) -> Scale:
-    below = lcm(*(share.denominator for share in charge))
-    once, slope, peak = (share.numerator * (below // share.denominator) for share in charge)
-    return Scale(*axis.start_value.as_integer_ratio(), *axis.scale.as_integer_ratio(), once, slope, peak, below)
-
-
-def _worth(charge: Charge, delta: Fraction, columns: Sequence[Fraction]) -> Worth:
-    numbers = (charge.part(delta), charge.top(delta), delta, *columns)
-    below = lcm(*(number.denominator for number in numbers))
-    above = [number.numerator * (below // number.denominator) for number in numbers]
-    return Worth(below, above[0], above[1], above[2], tuple(above[3:]))
-
-
-def _column(values: tuple[float, ...] | None, level: int) -> Fraction:
-    """A column of a feature with levels."""
-    return exact(values[level]) if values is not None else Fraction(0)
-
-
-@lru_cache(maxsize=1024)  # axes start from few levels, and all rows ask about all of them
-def _of_levels(axis: LevelAxis, charge: Charge, columns: tuple[tuple[float, ...] | None, ...]) -> dict[int, Worth]:
-    """All levels of a feature, not to be changed."""
-    return {
-        level: _worth(charge, axis.delta(level), [_column(values, level) for values in columns])
-        for level in range(axis.count)
-    }
-
-
-class Beside(NamedTuple):
-    """What an axis adds to a sum beside its distance and its columns.
-
-    share: of its cost where it is the largest change, or None. push: what any change costs. pull: times its value.
+    share: the part of the linf cost that is charged to this axis, per delta; None for none.
+    push:  the multiplier of the limit on changes: what any change costs.
+    pull:  the multipliers of linear rules: a factor of the axis's value.
     """
 
     share: Fraction | None
@@ -136,39 +44,25 @@ class Beside(NamedTuple):
     pull: Fraction
 
 
-class Exact:
-    """The exact side of one question."""
+class Weighed(NamedTuple):
+    """A linear function: integer coefficients, whose power of two the caller knows, and a constant."""
+
+    z: list[int]
+    constant: Fraction
+
+
+class Exact(FeatureValues):
+    """The exact side of one question: its values, and what multipliers prove."""
 
     def __init__(self, question: Question, numbers: Numbers) -> None:
-        assert isinstance(question.model, Network) and isinstance(question.distance, Norm)
-        self.question, self.charges, self.parts = question, question.distance.charges, numbers.parts
-        self.layers = question.model.layers
+        assert isinstance(question.model, Network)
+        super().__init__(question, numbers.forms)
+        self.parts, self.layers = numbers.parts, question.model.layers
         self.most = len(question.axes) if question.most_changes is None else question.most_changes
-        self.columns: list[list[tuple[int, tuple[float, ...] | None]]] = [[] for _ in question.axes]
-        for place, column in enumerate(question.columns):
-            self.columns[column.feature].append((place, column.values))
-        self.forms = numbers.forms
         self.lines = {(line.rule, line.part): line for line in numbers.lines if line.sign > 0}
-        # Whether a column is its feature as it is.
-        self.plain = [form is not None and form.plain for form in self.forms]
         self.bits, self.integers = in_integers(question.model)
-        self._ends: dict[tuple[int, int], dict[int, tuple[int, int]]] = {}
-        self._last_cut: tuple[Box, Fraction, Box | None] | None = None
-        # Of axes of doubles that the model is given as they are.
-        self._scales = [
-            _scale(axis, charge)
-            if isinstance(axis, GridAxis)
-            and axis.grid.kind == "float64"
-            and all(self.plain[place] for place, _ in mine)
-            else None
-            for axis, charge, mine in zip(question.axes, self.charges, self.columns, strict=True)
-        ]
         # More than the scores may be off from the deployed model's.
         self.doubt = [float(max(part.slack, default=0)) * 4 for part in self.parts]
-        self._worths: list[dict[int, Worth]] = [{} for _ in question.axes]
-        for j, axis in enumerate(question.axes):
-            if isinstance(axis, LevelAxis):
-                self._worths[j] = _of_levels(axis, self.charges[j], tuple(values for _, values in self.columns[j]))
 
     def accepts(self, point: Point) -> bool | None:
         """Whether the deployed model gives the goal at a point whatever its order of summation; None if that decides.
@@ -186,120 +80,6 @@ class Exact:
             all(_margin(c, rough) >= -e - more for c in part) for part, e in zip(decision, self.doubt, strict=True)
         )
 
-    def worth(self, j: int, index: int) -> Worth:
-        """What one value of a feature costs, and its columns."""
-        found = self._worths[j].get(index)
-        if found is None:
-            found = self._worths[j][index] = self._worth(j, index)
-        return found
-
-    def _worth(self, j: int, index: int) -> Worth:
-        scale = self._scales[j]
-        if scale is not None:
-            return scale.worth(rank_to_float(index), len(self.columns[j]))
-        axis, columns = self.question.axes[j], []
-        for place, values in self.columns[j]:
-            form = self.forms[place]
-            if form is not None:
-                value = axis.value(index)
-                columns.append(value if self.plain[place] else form.factor * value + form.shift)
-            else:
-                columns.append(_column(values, index))
-        return _worth(self.charges[j], axis.delta(index), columns)
-
-    def least_index(self, j: int, side: Side) -> int | None:
-        """The value of a box's side that is nearest to the start; None if the side is empty."""
-        axis = self.question.axes[j]
-        if isinstance(side, tuple):
-            low, high = side
-            return None if low > high else min(max(axis.start, low), high)
-        levels = [level for level in range(side.bit_length()) if side >> level & 1]
-        return min(levels, key=axis.delta, default=None)
-
-    def least_distance(self, box: Box) -> Fraction | None:
-        """The distance of the box's nearest point; None if it has none."""
-        total = largest = Fraction(0)
-        for j, side in enumerate(box):
-            index = self.least_index(j, side)
-            if index is None:
-                return None
-            if index == self.question.axes[j].start:
-                continue
-            worth = self.worth(j, index)
-            if worth.part_above or worth.peak_above:
-                total, largest = total + worth.part, max(largest, worth.peak)
-        return total + largest
-
-    def cut(self, box: Box, q: Fraction) -> Box | None:
-        """The box cut to the ball as FORMAT.md says; None if an axis keeps nothing."""
-        last = self._last_cut
-        if last is None or last[:2] != (box, q):  # one leaf is cut several times in a row
-            last = self._last_cut = (box, q, self._cut(box, q))
-        return last[2]
-
-    def _cut(self, box: Box, q: Fraction) -> Box | None:
-        least: list[int] = []
-        for j, side in enumerate(box):
-            index = self.least_index(j, side)
-            if index is None:
-                return None
-            least.append(index)
-        axes = self.question.axes
-        costs = [self.worth(j, index).part if index != axes[j].start else None for j, index in enumerate(least)]
-        rest = q - sum(filter(None, costs), Fraction(0))
-        at_rest = self._ends_at(rest)  # most axes keep their start
-        cut: list[Side] = []
-        for j, (axis, side, index) in enumerate(zip(axes, box, least, strict=True)):
-            cost = costs[j]
-            budget = rest + cost if cost else rest
-
-            def close(index: int, j: int = j, start: int = axis.start, budget: Fraction = budget) -> bool:
-                return self.worth(j, index).reach < budget if index != start else budget.numerator > 0
-
-            if not close(index):
-                return None
-            if not isinstance(side, tuple):
-                cut.append(sum(1 << level for level in range(side.bit_length()) if side >> level & 1 and close(level)))
-            else:
-                assert isinstance(axis, GridAxis)
-                if axis.grid.kind == "step" and (self.charges[j].slope or self.charges[j].peak):
-                    ends = self._ends_at(budget) if cost else at_rest
-                    if j not in ends:
-                        ends[j] = self._shortened(axis, self.charges[j], (axis.lower, axis.upper), axis.start, budget)
-                    first, last = ends[j]
-                    cut.append((max(side[0], min(index, first)), min(side[1], max(index, last))))
-                else:
-                    cut.append(self._shortened(axis, self.charges[j], side, index, budget))
-        return tuple(cut)
-
-    def _ends_at(self, budget: Fraction) -> dict[int, tuple[int, int]]:
-        """For grids of steps the ends of what costs less than a budget, as far as known: most boxes ask for a few."""
-        if len(self._ends) > BUDGETS:
-            self._ends.clear()
-        return self._ends.setdefault((budget.numerator, budget.denominator), {})
-
-    @staticmethod
-    def _shortened(
-        axis: GridAxis, charge: Charge, side: tuple[int, int], index: int, budget: Fraction
-    ) -> tuple[int, int]:
-        """The part of a grid's side, with an index of it, that costs less than the budget; a few doubles more."""
-        low, high = side
-        if not charge.slope and not charge.peak:
-            if charge.once >= budget:  # any change is too much
-                return max(low, min(index, axis.start)), min(high, max(index, axis.start))
-            return side
-        room = max(budget - charge.once, Fraction(0)) if charge.once else budget
-        if axis.grid.kind == "float64":
-            far, start = _far(axis, charge, room), nearest(axis.start_value)
-            if math.isfinite(far):
-                high = min(high, max(index, float_to_rank(start + far) + 1))
-                low = max(low, min(index, float_to_rank(start - far) - 1))
-            return low, high
-        reach = axis.scale * room / (charge.slope + charge.peak)
-        high = min(high, max(index, axis.grid.ceil(axis.start_value + reach) - 1))
-        low = max(low, min(index, axis.grid.floor(axis.start_value - reach) + 1))
-        return low, high
-
     def bound(
         self,
         part: int,
@@ -310,28 +90,23 @@ class Exact:
         upper: Array,
         q: Fraction | None,
     ) -> Fraction | None:
-        """What the multipliers prove about a box (q None: without distance); None if nothing of it is in the ball."""
+        """The lower bound that multipliers prove on the distance of points of a box with one part of the goal.
+
+        phase:        (H, N) for H hidden layers of up to N units: 1 or -1 where the phase of a ReLU is fixed, else 0.
+        lower, upper: (H, N) bounds of the inputs of the hidden units.
+        q:            radius of the ball that the box is cut to. None: the distance does not count, and a bound above 0
+                      says that the box has no such point.
+        Returns None if nothing of the box is in the ball.
+        Source: proofs/FORMAT.md, "Rule dual": weak duality, layer by layer from the scores back to the features.
+        """
         inside = self.cut(box, q) if q is not None else box
         if inside is None:
             return None
-        compares, slacks = self.question.goal.decision[part], self.parts[part].slack
-        push = multipliers.changes
-        ruled, pulls = self._ruled(multipliers)
-        constant = ruled - push * self.most
-        z = [0] * len(self.layers[-1].bias)
-        for value, compare, slack in zip(multipliers.goal, compares, slacks, strict=True):
-            constant += value * (exact(compare.than) - slack)
-            scaled = _scaled(value)
-            if compare.plus is not None:
-                z[compare.plus] -= scaled
-            if compare.minus is not None:
-                z[compare.minus] += scaled
+        z, constant = self._of_scores(part, multipliers)
         scale = V  # z are integers times 2^-scale
         for layer in range(len(self.layers) - 1, 0, -1):
-            weights, offsets = self.integers[layer]
-            constant += Fraction(sum(map(mul, offsets, z)), 1 << (scale + self.bits))
-            factors = [value for value in z if value]
-            v = [sum(map(mul, compress(row, z), factors)) for row in weights]
+            v, offset = self._through(layer, z, scale)
+            constant += offset
             below = layer - 1
             if self.layers[below].activation != "relu":
                 z, scale = v, scale + self.bits
@@ -343,19 +118,38 @@ class Exact:
             bounds = (lower[below].tolist(), upper[below].tolist())
             z, moved = _below_relus(below, v, multipliers, phase, *bounds)
             constant += Fraction(moved, 1 << (V + ROOM))
-        weights, offsets = self.integers[0]
-        constant += Fraction(sum(map(mul, offsets, z)), 1 << (scale + self.bits))
-        factors = [value for value in z if value]  # many are 0
-        gathered = [sum(map(mul, compress(row, z), factors)) for row in weights]
+        gathered, offset = self._through(0, z, scale)
+        ruled, pulls = self._ruled(multipliers)
+        constant += offset + ruled - multipliers.changes * self.most
         least = 0  # times 2^-(scale + bits + ROOM)
         for j, side in enumerate(inside):
             share = multipliers.largest.get(j)
             mine = [gathered[place] for place, _ in self.columns[j]]
             peak = None if share is None else share * self.charges[j].peak
-            costs = Beside(peak, push, pulls.get(j, Fraction(0)))
+            costs = AxisMultipliers(peak, multipliers.changes, pulls.get(j, Fraction(0)))
             top, bottom = self._axis(j, side, mine, scale + self.bits, costs, q is not None)
             least += (top << ROOM) // bottom
         return constant + Fraction(least, 1 << (scale + self.bits + ROOM))
+
+    def _of_scores(self, part: int, multipliers: Multipliers) -> Weighed:
+        """What the multipliers of the goal's comparisons make of the scores; coefficients times 2^-V."""
+        z, constant = [0] * len(self.layers[-1].bias), Fraction(0)
+        compares, slacks = self.question.goal.decision[part], self.parts[part].slack
+        for value, compare, slack in zip(multipliers.goal, compares, slacks, strict=True):
+            constant += value * (exact(compare.than) - slack)
+            scaled = _scaled(value)
+            if compare.plus is not None:
+                z[compare.plus] -= scaled
+            if compare.minus is not None:
+                z[compare.minus] += scaled
+        return Weighed(z, constant)
+
+    def _through(self, layer: int, z: list[int], scale: int) -> Weighed:
+        """Coefficients of a layer's outputs (times 2^-scale) as those of its inputs (times 2^-(scale + bits))."""
+        weights, offsets = self.integers[layer]
+        constant = Fraction(sum(map(mul, offsets, z)), 1 << (scale + self.bits))
+        factors = [value for value in z if value]  # many are 0
+        return Weighed([sum(map(mul, compress(row, z), factors)) for row in weights], constant)
 
     def _ruled(self, multipliers: Multipliers) -> tuple[Fraction, dict[int, Fraction]]:
         """What the multipliers of linear rules add up to: the constant, and a factor for each feature."""
@@ -369,9 +163,9 @@ class Exact:
         return constant, pulls
 
     def _axis(
-        self, j: int, side: Side, coefficients: list[int], bits: int, beside: Beside, distance: bool
+        self, j: int, side: Side, coefficients: list[int], bits: int, beside: AxisMultipliers, distance: bool
     ) -> tuple[int, int]:  # fmt: skip
-        """The least of cost plus coefficients times columns over one side of the box, times 2^bits: above, below."""
+        """The least of cost + coefficients * columns over one side of the box, times 2^bits: numerator, denominator."""
         axis, (share, push, pull) = self.question.axes[j], beside
         if isinstance(side, tuple):
             low, high = side
@@ -382,7 +176,7 @@ class Exact:
                     # What costs more than the start and adds no less is not the least.
                     candidates = [axis.start, high if coefficients[0] < 0 else low][: 1 + bool(coefficients[0])]
         else:
-            candidates = [level for level in range(side.bit_length()) if side >> level & 1]
+            candidates = members(side)
         best, least = 0, 0  # a fraction; 0 below: none yet
         for index in candidates:
             worth = self.worth(j, index)
@@ -406,7 +200,7 @@ class Exact:
 
 
 class Prepared(NamedTuple):
-    """Both sides of a question: in doubles and exact."""
+    """A question in doubles, and in exact numbers."""
 
     numbers: Numbers
     exact: Exact
@@ -416,7 +210,7 @@ _LAST: Recent[Prepared] = Recent(1)
 
 
 def prepared(question: Question) -> Prepared:
-    """Both sides of a question, whatever is excluded from it: made once for its search and for its certificate."""
+    """A question both ways, whatever it excludes: made once for its search and for its certificate."""
 
     def make() -> Prepared:
         made = numbers(question)
@@ -427,14 +221,6 @@ def prepared(question: Question) -> Prepared:
         question.most_changes, both_ways(question.rules),
     )  # fmt: skip
     return _LAST.get(key, make)
-
-
-def _far(axis: GridAxis, charge: Charge, room: Fraction) -> float:
-    """At least how far a value of an axis may lie from its start for such a cost of the change's size."""
-    given = (nearest(room), nearest(axis.scale), nearest(charge.slope) + nearest(charge.peak))
-    if all(map(moderate, given)):  # where no rounding is more than a share of its result
-        return given[0] * given[1] / given[2] * WIDER
-    return outward(axis.scale * room / (charge.slope + charge.peak))
 
 
 class Passed(NamedTuple):
@@ -492,8 +278,3 @@ def _down(value: float) -> int:
     """A bound of a hidden unit as an integer times 2^-ROOM, rounded down."""
     top, bottom = value.as_integer_ratio()
     return (top << ROOM) // bottom
-
-
-def single(side: Side) -> bool:
-    """Whether a side has one value."""
-    return side[0] == side[1] if isinstance(side, tuple) else side.bit_count() == 1

@@ -15,13 +15,13 @@ import numpy as np
 from mace.base.exact import exact, float_to_rank, floats_to_ranks, nearest, rank_to_float, ranks_to_floats
 from mace.problem.proof import Phase, Split
 from mace.problem.question import Question
-from mace.solve.networks.exact import box_of, prepared
+from mace.solve.networks.exact import prepared
 from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.model import Array, Hull, Units, narrowed
 from mace.solve.networks.multipliers import Tight
 from mace.solve.networks.relax import Relaxed
 from mace.solve.witnesses import Witnesses
-from mace.space.axes import Axis, Box, GridAxis, Point, Side
+from mace.space.axes import Axis, Box, GridAxis, Point, Side, whole
 
 FEW = 2**30  # steps: of a place among so many, doubles keep more than `ON`
 CELL = 1e-9  # seconds, and rather more than less, that a pivot takes for each number of its tableau
@@ -106,7 +106,7 @@ class Frame:
             H, N = n.net.B.shape[0] - 1, n.net.B.shape[1]
             hull = Hull(np.zeros(len(axes)), np.zeros(len(axes)), np.ones(len(n.axes.change), dtype=np.bool_))
             units = Units(np.full((H, N), -INFINITY), np.full((H, N), INFINITY), np.zeros((H, N), dtype=np.int64))
-            self._root = Node(box_of(self.question), hull, units)
+            self._root = Node(whole(self.question.axes), hull, units)
             self.enclose_all(self._root, self._root.box)
         root = self._root
         return Node(root.box, Hull(*map(np.copy, root.hull)), Units(*map(np.copy, root.units)))

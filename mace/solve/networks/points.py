@@ -38,7 +38,7 @@ POLISHING = 500  # pivots in a linear region, where few are needed
 DOUBTED = 200  # points in doubt that the deployed model is asked about before boxes come down to them
 
 
-class Region(NamedTuple):
+class LinearRegion(NamedTuple):
     """A linear region, in which a search for points moves floats.
 
     sides:  what features other than free floats have.
@@ -90,7 +90,7 @@ class Points(Frame):
         self.exactly = False  # whether boxes are cut, and nodes closed, at the distance itself, not a little beyond it
         self._aimed: tuple[tuple[bool, Fraction, Fraction, bool, bool], Aim] | None = None  # and for what it was made
         self.tried: set[Point] = set()
-        self.polished: dict[Region, float] = {}  # and below which distance nothing of it is worth a look
+        self.polished: dict[LinearRegion, float] = {}  # and below which distance nothing of it is worth a look
         self.doubted = 0  # points of which rounding decides whether they have the goal
         self.seeds: set[Point] = set()
         # Witnesses must be beyond the margin on the other side, and stay so when they are rounded to the grid.
@@ -359,7 +359,7 @@ class Points(Frame):
                 return
             point = moved
 
-    def region(self, point: Point) -> Region:
+    def region(self, point: Point) -> LinearRegion:
         """Where the floats of a point may move: its ReLUs keep their phases, and other features their values."""
         n, net = self.numbers, self.numbers.net
         x, sides = np.zeros(len(n.axes.change)), list[tuple[int, Side]]()
@@ -384,7 +384,7 @@ class Points(Frame):
                 active.append((layer, (values > 0).tobytes()))
                 values = np.maximum(values, 0.0)
             values = values @ net.W[layer + 1] + net.B[layer + 1]
-        return Region(tuple(sides), tuple(active), self.anywhere)
+        return LinearRegion(tuple(sides), tuple(active), self.anywhere)
 
     def fix_phases(self, node: Node, active: Iterable[tuple[int, bytes]]) -> None:
         """Give a node the phases of every ReLU, by layer."""

@@ -25,7 +25,7 @@ from mace.solve.networks.model import FLOATS, Units, narrowed
 from mace.solve.networks.multipliers import Rough, at_zero, packed, rounded
 from mace.solve.networks.points import SMALLEST_GAP
 from mace.solve.networks.tighten import applied
-from mace.solve.protocol import Proved
+from mace.solve.protocol import ProvedBound
 
 if TYPE_CHECKING:
     from mace.solve.networks.nodes import Node
@@ -59,7 +59,7 @@ def prove(search: Search) -> tuple[Fraction, Proof | None]:
     return lower, proof
 
 
-def _spare(search: Search, lower: Fraction, seconds: float, until: Deadline) -> Proved | None:
+def _spare(search: Search, lower: Fraction, seconds: float, until: Deadline) -> ProvedBound | None:
     """What is left of a bound if its proof, so long in writing, is not read in time: what was kept first, or a part."""
     left, spare = search.deadline.left(), search.spare
     if search.anywhere or left is None:
@@ -67,7 +67,7 @@ def _spare(search: Search, lower: Fraction, seconds: float, until: Deadline) -> 
     claim = search.claim(lower * PART)
     if search.reading * seconds >= left and (spare is None or claim > spare.lower):
         with contextlib.suppress(UnprovedError, TimeOverError):
-            return Proved(claim, write(search, claim, until))
+            return ProvedBound(claim, write(search, claim, until))
     return spare
 
 

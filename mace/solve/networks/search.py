@@ -18,14 +18,13 @@ from mace.problem.proof import Phase, Split
 from mace.solve.conditions import broken, inside
 from mace.solve.networks.balls import in_balls, sums_nothing
 from mace.solve.networks.branch import TRIED, Branching
-from mace.solve.networks.exact import single
 from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.nodes import Node
 from mace.solve.networks.points import SMALL, Points
 from mace.solve.networks.tighten import tighten
-from mace.solve.protocol import Gap, Limits, Proved
+from mace.solve.protocol import Gap, Limits, ProvedBound
 from mace.solve.witnesses import Witnesses
-from mace.space.axes import Box, holds
+from mace.space.axes import Box, holds, is_single
 
 LIKELY = 2  # units, of those tried in the tableau of a node, whose sides are bounded on their own
 LEAST_GAIN = 1e-9  # what a side that gains nothing counts as
@@ -66,8 +65,8 @@ class Search(Points):
         self.reading = READING if self.numbers.net.relu.any() else COPYING
         self.alone = self.deadline.share(ALONE)
         self.keep: Callable[[Search], None] = lambda _: None  # called now and then while the tree grows
-        self.kept = Proved(Fraction(0), None)  # what was proved while the search went on
-        self.spare: Proved | None = None  # what was kept first, whose proof is the shortest
+        self.kept = ProvedBound(Fraction(0), None)  # what was proved while the search went on
+        self.spare: ProvedBound | None = None  # what was kept first, whose proof is the shortest
         self.tightens = True  # whether nodes may be tightened at all
         self.tightened = 3 * self.widest  # the distance at which the root was tightened last
         self.worth = 0  # how often tightening a node may still be in vain
@@ -331,7 +330,7 @@ class Search(Points):
     def settle(self, node: Node) -> None:
         """Close a node that cannot be split: where it is a single point, the deployed model is asked about it."""
         node.closed = "dual"
-        if all(map(single, node.box)):
+        if all(map(is_single, node.box)):
             point = tuple(s[0] if isinstance(s, tuple) else s.bit_length() - 1 for s in node.box)
             distance = self.question.distance_of(point)
             if not self.nearer(distance):

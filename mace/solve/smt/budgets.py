@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from mace.problem.budget import Budget
 from mace.problem.distance import FREE, Charge
-from mace.solve.smt.axes import GridTerm, LevelTerm, Term, Terms
+from mace.solve.smt.axes import GridTerm, LevelTerm
+from mace.solve.smt.terms import Term, Terms
 from mace.space.axes import Axis, GridAxis, LevelAxis
 
 

@@ -14,7 +14,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from mace.base.exact import exact
-from mace.solve.smt.axes import GridTerm, Term, Terms
+from mace.solve.smt.axes import GridTerm
+from mace.solve.smt.terms import Term, Terms
 from mace.space.axes import GridAxis
 from mace.space.columns import Column
 

@@ -23,10 +23,11 @@ from mace.problem.budget import Budget
 from mace.problem.distance import FREE, DistanceProgram, Norm
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.question import Question
-from mace.solve.smt.axes import GridTerm, LevelTerm, Term, Terms, Values, axis_term
+from mace.solve.smt.axes import GridTerm, LevelTerm, axis_term
 from mace.solve.smt.budgets import assert_budget
 from mace.solve.smt.layers import NetworkTerms
 from mace.solve.smt.process import Text
+from mace.solve.smt.terms import Term, Terms, Values
 from mace.solve.smt.trees import EnsembleTerms
 from mace.space.axes import Point, Side
 from mace.tables.table import Ensemble, Formula

@@ -24,8 +24,9 @@ import numpy as np
 from mace.base.exact import exact
 from mace.problem.distance import Charge
 from mace.problem.question import Question
-from mace.solve.smt.axes import GridTerm, LevelTerm, Term, Terms
+from mace.solve.smt.axes import GridTerm, LevelTerm
 from mace.solve.smt.columns import GridColumns
+from mace.solve.smt.terms import Term, Terms
 from mace.tables.margins import compare_slack
 from mace.tables.table import Compare, Layer, Network
 

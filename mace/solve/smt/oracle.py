@@ -24,7 +24,7 @@ from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.problem.distance import Norm
 from mace.problem.question import Question
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
-from mace.solve.smt.process import Answer, SolverName, SolverProcess, first_answer
+from mace.solve.smt.process import SolverAnswer, SolverName, SolverProcess, first_answer
 from mace.solve.witnesses import Witnessing
 from mace.space.axes import Point
 
@@ -174,7 +174,7 @@ class SmtOracle(Witnessing):
 
     # ------------------------------------------------------------------ solvers
 
-    def _solve(self, encoding: Encoding, assume: list[str], deadline: Deadline) -> Answer:
+    def _solve(self, encoding: Encoding, assume: list[str], deadline: Deadline) -> SolverAnswer:
         """One check: the first solver, and with patience over, the second one beside it."""
         for text in encoding.text():
             for process in self._processes:
@@ -183,7 +183,7 @@ class SmtOracle(Witnessing):
         running: list[SolverProcess] = []
         waiting = list(self._processes)
         reasons: list[str] = []
-        second: Answer | None = None
+        second: SolverAnswer | None = None
         wait: float | None = None
         while running or waiting:
             if waiting:
@@ -212,8 +212,8 @@ class SmtOracle(Witnessing):
         if second is not None:
             return second
         if deadline.over:
-            return Answer("unknown", why="; ".join([*reasons, deadline.why]))
-        return Answer("unknown", why="; ".join(reasons))
+            return SolverAnswer("unknown", why="; ".join([*reasons, deadline.why]))
+        return SolverAnswer("unknown", why="; ".join(reasons))
 
 
 def _stop(processes: Sequence[SolverProcess]) -> None:

@@ -1,7 +1,7 @@
 """The parent's side of a solver's child process: start it, ask it, stop it.
 
 In:  declarations and assertions as SMT-LIB 2 text, and assumptions by name; or a whole script.
-Out: an `Answer`: sat with exact values, unsat, or unknown with the reason.
+Out: an `SolverAnswer`: sat with exact values, unsat, or unknown with the reason.
 Promise: no text reaches a solver that could do more than declare, assert and check (`smt_text`). A call returns when
 its time is over, whatever the solver does; after a kill the next question starts a new child from the kept text. A
 child that dies is an unknown, never an exception.
@@ -48,7 +48,7 @@ def absent(name: str) -> MaceError:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SolverAnswer:
     """A solver's verdict; `values` when it is sat, `why` when it is unknown, `proof` if one was asked for and came."""
 
     verdict: Literal["sat", "unsat", "unknown"]
@@ -120,7 +120,7 @@ class SolverProcess:
         self._send({"do": "script", "text": text, "proof": proof})
         self._working = True
 
-    def answer(self, deadline: Deadline = NEVER) -> Answer | None:
+    def answer(self, deadline: Deadline = NEVER) -> SolverAnswer | None:
         """The reply to the last question, or None when it did not come before the deadline."""
         return first_answer([self], deadline)[1]
 
@@ -178,7 +178,7 @@ class SolverProcess:
         except OSError:
             self._unsent.clear()  # The child died; reading its reply finds out why.
 
-    def _read(self) -> Answer | None:
+    def _read(self) -> SolverAnswer | None:
         """What has arrived: an answer, or None while the line is not complete."""
         assert self._child is not None and self._child.stdout is not None
         chunk = os.read(self._child.stdout.fileno(), 1 << 20)
@@ -189,7 +189,7 @@ class SolverProcess:
             return self._understood(json.loads(line))
         return None if chunk else self._death()
 
-    def _understood(self, reply: dict[str, object]) -> Answer:
+    def _understood(self, reply: dict[str, object]) -> SolverAnswer:
         values = reply.get("values", {})
         assert isinstance(values, dict)
         why = str(reply.get("why", ""))
@@ -200,12 +200,12 @@ class SolverProcess:
         try:
             read = {name: value if isinstance(value, bool) else Fraction(value) for name, value in values.items()}
         except ValueError:  # Python reads no number of more than 4300 digits
-            return Answer("unknown", why=f"{self.name} found a point of numbers that are too long to be read")
+            return SolverAnswer("unknown", why=f"{self.name} found a point of numbers that are too long to be read")
         verdict = reply["verdict"]
         assert verdict in ("sat", "unsat", "unknown")
-        return Answer(verdict, read, why, str(reply.get("proof", "")))
+        return SolverAnswer(verdict, read, why, str(reply.get("proof", "")))
 
-    def _death(self) -> Answer:
+    def _death(self) -> SolverAnswer:
         """Why the child ended without a reply."""
         assert self._child is not None
         code = self._child.wait()
@@ -213,9 +213,9 @@ class SolverProcess:
         # Under a limit of memory an allocation that fails ends a solver in several ways, all of them abnormal.
         starved = code in (OUT_OF_MEMORY, -signal.SIGABRT, -signal.SIGSEGV, 1) and self.memory is not None
         if starved or code == OUT_OF_MEMORY:
-            return Answer("unknown", why=self._memory_gone())
+            return SolverAnswer("unknown", why=self._memory_gone())
         ending = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return Answer("unknown", why=f"the {self.name} process died ({ending})")
+        return SolverAnswer("unknown", why=f"the {self.name} process died ({ending})")
 
     def _memory_gone(self) -> str:
         limit = "" if self.memory is None else f" ({self.memory >> 20} MB)"
@@ -224,7 +224,7 @@ class SolverProcess:
 
 def first_answer(
     asked: Sequence[SolverProcess], deadline: Deadline
-) -> tuple[SolverProcess, Answer] | tuple[None, None]:
+) -> tuple[SolverProcess, SolverAnswer] | tuple[None, None]:
     """The first reply of several solvers that were asked, or Nones when none came before the deadline."""
     with selectors.DefaultSelector() as selector:
         for process in asked:

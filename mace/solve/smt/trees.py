@@ -21,11 +21,13 @@ from typing import TypeAlias
 
 import numpy as np
 
+from mace.base.bits import members
 from mace.base.exact import exact
 from mace.problem.distance import Charge
 from mace.problem.question import Question
-from mace.solve.smt.axes import GridTerm, LevelTerm, Term, Terms
+from mace.solve.smt.axes import GridTerm, LevelTerm
 from mace.solve.smt.cuts import Cuts, hull, others
+from mace.solve.smt.terms import Term, Terms
 from mace.space.axes import GridAxis, LevelAxis, Point
 from mace.tables.margins import Slack, compare_slack
 from mace.tables.table import Compare, Ensemble, Tree
@@ -67,6 +69,7 @@ class EnsembleTerms:
         self.cuts = Cuts(question.model, self.columns, axes)
         self._reached: list[dict[int, Term]] = []
         self._rough: list[Term] = []
+        self._hopeless: list[set[int]] | None = None  # leaves with which no sum has the goal, by tree
         self.roots = [self._pruned(tree) for tree in self.model.trees]
         self.lattices = [[_Lattice(self.model, compare) for compare in part] for part in question.goal.decision]
         self._drop_hopeless()
@@ -146,7 +149,7 @@ class EnsembleTerms:
         assert isinstance(axis, LevelAxis)
         if side >> axis.start & 1:
             return Fraction(0)
-        deltas = [axis.delta(level) for level in range(axis.count) if side >> level & 1]
+        deltas = [axis.delta(level) for level in members(side)]
         return self.charges[place].part(min(deltas))
 
     def _drop_hopeless(self) -> None:
@@ -167,8 +170,6 @@ class EnsembleTerms:
             {leaf.nodes[0] for leaf in _leaves(root) if hopeless(leaf, top)}
             for root, top in zip(self.roots, tops, strict=True)
         ]
-
-    _hopeless: list[set[int]] | None = None
 
     # ------------------------------------------------------------------ formulae
 

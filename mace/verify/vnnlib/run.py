@@ -1,7 +1,7 @@
 """Answer a property in VNN-LIB about a network in ONNX: sat, unsat, unknown or timeout.
 
 In:  an `.onnx` file (or what `mace.explain` takes for ONNX) and a property.
-Out: an `Answer`.
+Out: an `VnnlibAnswer`.
 Promise, for inputs X that are real numbers in a case's box:
 * "unsat": for no such X do the outputs obey the case, neither as exact arithmetic gives them nor as a runtime may
   compute them: each X rounded to the nearest number of the network's precision (float32 as a rule), every operation
@@ -46,7 +46,7 @@ EMULATED = "onnxruntime is not installed: the outputs are mace's own evaluation"
 
 
 @dataclass(frozen=True)
-class Answer:
+class VnnlibAnswer:
     """What was found.
 
     inputs, outputs: of "sat", one number each, exact. boxes: how many were bounded. root: of each case with outputs to
@@ -83,7 +83,9 @@ class Answer:
         return "sat\n(" + "\n ".join(named) + ")"
 
 
-def answer_of(network: object, specification: Specification | str | Path, timeout: float | Deadline | None) -> Answer:
+def answer_of(
+    network: object, specification: Specification | str | Path, timeout: float | Deadline | None
+) -> VnnlibAnswer:
     """See `mace.verify.vnnlib.verify_vnnlib`."""
     deadline = Deadline.asked(timeout)
     asked = specification if isinstance(specification, Specification) else read_property(specification)
@@ -104,14 +106,14 @@ def answer_of(network: object, specification: Specification | str | Path, timeou
         boxes += settled.boxes
         root += [float(slack) for slack in settled.root]
         if asking.found is not None:
-            return Answer("sat", note, *asking.found, boxes, tuple(root))
+            return VnnlibAnswer("sat", note, *asking.found, boxes, tuple(root))
         if settled.status == "time":
-            return Answer("timeout", deadline.why, boxes=boxes, root=tuple(root))
+            return VnnlibAnswer("timeout", deadline.why, boxes=boxes, root=tuple(root))
         if settled.status == "open":
             unsettled = "within rounding of the property's boundary, or beyond the numbers that are bounded"
     if unsettled:
-        return Answer("unknown", unsettled, boxes=boxes, root=tuple(root))
-    return Answer("unsat", "no case is possible", boxes=boxes, root=tuple(root))
+        return VnnlibAnswer("unknown", unsettled, boxes=boxes, root=tuple(root))
+    return VnnlibAnswer("unsat", "no case is possible", boxes=boxes, root=tuple(root))
 
 
 def _ends_in_relu(table: Network) -> bool:
@@ -308,4 +310,4 @@ def written(value: Fraction) -> str:
     return repr(double)
 
 
-__all__ = ["Answer", "Status", "answer_of"]
+__all__ = ["Status", "VnnlibAnswer", "answer_of"]

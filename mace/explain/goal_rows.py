@@ -1,4 +1,4 @@
-"""Which rows of a frame have a goal already, by the deployed model's own word."""
+"""Which rows of a frame have a goal already, by the deployed model's own `predict`."""
 
 from __future__ import annotations
 

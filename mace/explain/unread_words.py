@@ -1,4 +1,4 @@
-"""What an answer about a model that is only asked says beside its points: who gave the bound, levels, a near miss.
+"""What an answer of `unread.py` says beside its points: who gave the bound, the levels, the nearest miss.
 
 In:  the score of a point, or a proposal that misses the goal.    Out: texts and levels for people.
 """

@@ -22,7 +22,7 @@ from mace.explain.asking import Asking
 from mace.explain.level import Level
 from mace.explain.search import Search
 from mace.problem.distance import Norm
-from mace.problem.goal_decision import lower as lowered
+from mace.problem.goal_decision import lower_or_all
 from mace.problem.goals import Probability, Wanted
 from mace.problem.objectives import Priority
 from mace.problem.proof import Leaf, Proof
@@ -65,8 +65,8 @@ class _Miss:
     refuted: Question | None = field(default=None, repr=False)
 
     def aimed(self, goal: Measured) -> Question:
-        """The question about another goal, and no distance."""
-        made, table = lowered(_beyond_all(goal), self.search.judge.table)
+        """The question about another goal, and no distance. A goal that is content with enough is one of all inputs."""
+        made, table = lower_or_all(_beyond_all(goal), self.search.judge.table)
         return replace(self.question, goal=replace(made, text=str(goal)), model=table)
 
     @property

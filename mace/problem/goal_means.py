@@ -94,9 +94,9 @@ def conditions_of(goal: Classes | Probability, classes: Sequence[Label]) -> tupl
         return (Condition(1.0, 0.5) if label == classes[1] else Condition(-1.0, -0.5),)
     low, high = goal.between.low, goal.between.high
     found = []
-    if low is not None and low > 0:
+    if low is not None and (low > 0 or low == 0 and goal.between.low_strict):  # steps may end at 0 and at 1
         found.append(Condition(1.0, low) if goal.label == classes[1] else Condition(-1.0, low - 1.0))
-    if high is not None and high < 1:
+    if high is not None and (high < 1 or high == 1 and goal.between.high_strict):
         found.append(Condition(-1.0, -high) if goal.label == classes[1] else Condition(1.0, 1.0 - high))
     if not found:
         raise EverywhereError(f"every input has the goal `{goal}`")

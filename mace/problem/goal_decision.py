@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
+
 from mace.errors import EverywhereError, GoalError, NowhereError
 from mace.problem.goal_means import anywhere, conditions_of, covered, is_mean, nowhere
 from mace.problem.goal_scores import (
@@ -46,12 +48,17 @@ def lower(goal: Wanted, table: Table) -> tuple[Goal, Table]:
 
 
 def lower_or_all(goal: Wanted, table: Table) -> tuple[Goal, Table]:
-    """As `lower`; a goal that every input has is a comparison that every score meets."""
+    """As `lower`; a goal that every input has is a comparison that every score meets.
+
+    Where some input may miss it by the last bits of a probability, the model is asked.
+    """
     try:
         return lower(goal, table)
     except EverywhereError:
         assert not isinstance(table, Formula)
         decision, same = anywhere(table)
+        if isinstance(goal, Probability) and not goal.between.holds(np.array([0.0, 1.0])).all():
+            return Goal(str(goal), frozenset(), decision, wanted=goal, enclosed=True), same
         labels = frozenset(table.classes)
         return Goal(str(goal), labels, decision, wanted=Classes(labels) if labels else goal), same
 

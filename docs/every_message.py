@@ -23,6 +23,7 @@ KINDS = {
     "RowError": "A row that does not lie in its space",
     "GoalError": "A goal that the model does not have, or that cannot be expressed",
     "NowhereError": "A goal that no input can have",
+    "EverywhereError": "A goal that every input has",
     "ProgramError": "A text of the core language, a world or a property",
     "NumberError": "What is no number, or none that can be used",
     "FileError": "A file",

@@ -119,6 +119,10 @@ class NowhereError(GoalError):
     """A goal that no input of the model can have, wherever it lies."""
 
 
+class EverywhereError(GoalError):
+    """A goal that every input of the model has, wherever it lies."""
+
+
 class FileError(MaceError):
     """A file that is absent, unreadable, of another version, or too large."""
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import mace
 from mace.base.bits import members
@@ -360,3 +360,16 @@ def test_minimal_and_maximal_sets_of_any_monotone_question():
         ]
     assert hitting_sets([]) == [0] and hitting_sets([0]) == []
     assert spared(["a", "b", "c"], lambda kept: None if kept == {"b", "c"} else "b" in kept) == (["a", "b"], False)
+
+
+@pytest.mark.parametrize(("goal", "box"), [("2 <= y <= 4", (2, 4)), ("3 <= y <= 3", (3, 3))])
+@pytest.mark.parametrize("start", [0, 7])
+def test_a_side_that_one_end_of_a_goal_holds_is_not_asked_about_for_the_other_end(
+    goal: str, box: tuple[int, int], start: int
+) -> None:
+    """Nothing lay beyond it: the prover read past the end of its arrays."""
+    rows = pd.DataFrame({"a": range(8), "b": [0, 1] * 4})
+    model = DecisionTreeRegressor(random_state=0).fit(rows[["a"]].assign(b=0), rows.a)
+    menu = mace.Explainer(model, mace.Space.from_frame(rows)).menu({"a": start, "b": 1}, goal=goal)
+    assert [(way.features, way.box and way.box.ranges) for way in menu.ways] == [(("a",), {"a": box})]
+    assert all(answer.certificate.check().accepted for answer in menu.proofs())

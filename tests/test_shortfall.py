@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -121,3 +122,51 @@ def test_a_share_of_votes_that_stays_at_nothing_is_missed_by_all_of_it() -> None
     assert all(level.certificate.check().accepted for level in answer.levels)
     assert "no change brings the row nearer to the goal" in answer.notes
     assert "nothing that may change comes nearer to the goal" in str(answer)
+
+
+BREAKING = {
+    "boosting": GradientBoostingClassifier(n_estimators=4, max_depth=2, random_state=0),
+    "logistic": LogisticRegression(max_iter=500),
+    "calibrated": CalibratedClassifierCV(DecisionTreeClassifier(max_depth=3, random_state=0), cv=2, ensemble=False),
+    "steps": CalibratedClassifierCV(
+        DecisionTreeClassifier(max_depth=3, random_state=0), method="isotonic", cv=2, ensemble=False
+    ),
+    "mean": CalibratedClassifierCV(LogisticRegression(max_iter=500), method="isotonic", cv=2),
+}
+
+
+@pytest.mark.parametrize("name", BREAKING)
+def test_a_row_that_breaks_a_rule_may_be_content_with_any_probability(name: str) -> None:
+    """No point is known then: any is asked for. That was a goal that every input has, and an error."""
+    few = mace.Space([SPACE["a"], SPACE["b"]])
+    rows = few.encode(ROWS[["a", "b"]].drop_duplicates().reset_index(drop=True))
+    y = (rows.a + rows.b > 5.5).astype(int)
+    model = BREAKING[name].fit(rows, y)
+    p = model.predict_proba(rows)[:, 1]
+    for least, most, goal in ((3, 6, "p(1) >= 0.999999"), (1, 2, "p(1) >= 0.999999"), (1, 2, "1")):
+        inside = (rows.a >= least) & (rows.a <= most)
+        rules = [f"a >= {least} and a <= {most}"]
+        answer = mace.explain(model, few, {"a": 0, "b": 0}, goal=goal, rules=rules, objectives=["shortfall", "l1"])
+        wanted = np.maximum(0, 0.999999 - p) if "p" in goal else np.maximum(0, 1 - 2 * p)
+        assert answer.levels[0].value == pytest.approx(wanted[inside].min(), abs=1e-9)
+        near = ((rows.a / 6 + rows.b) / 2)[inside & (wanted <= wanted[inside].min() + 1e-9)].min()
+        assert answer.levels[1].value == pytest.approx(near)
+        assert all(level.certificate.check().accepted for level in answer.levels)
+
+
+def test_an_open_end_that_is_reached_and_not_passed_is_no_goal_that_is_met() -> None:
+    """It is missed by nothing. A farther point than the nearest on that end was called the nearest with the goal."""
+    rows = pd.DataFrame({"a": range(6)})
+    space = mace.Space.from_frame(rows)
+    number = DecisionTreeRegressor().fit(rows, [0, 1, 2, 3, 4, 4.0])
+    share = DecisionTreeClassifier().fit(rows, [0, 0, 0, 0, 1, 1])
+    for model, goal, held, values in (
+        (number, "y > 4", "y >= 4", {"a": 4}),
+        (number, "2 < y < 3", "2 <= y <= 3", {"a": 2}),
+        (share, "p(1) > 1", "p(1) >= 1", {"a": 4}),
+    ):
+        answer = mace.explain(model, space, {"a": 1}, goal=goal, objectives=["shortfall", "l1"])
+        assert answer.counterfactuals[0].values == values
+        assert answer.misses and any(f"cannot be met: `{held}`" in note for note in answer.notes)
+        assert all(level.certificate.check().accepted for level in answer.levels)
+        assert "no allowed point has the goal" in str(answer.levels[0].certificate.check())

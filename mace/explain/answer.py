@@ -168,7 +168,7 @@ class Answer(Proved):
     @property
     def misses(self) -> bool:
         """Whether the goal cannot be met, and this is how near one can come."""
-        return any(level.missing and level.exact_value for level in self.levels[:1])
+        return any(level.missed for level in self.levels[:1])
 
     @property
     def distance(self) -> float | None:

@@ -76,7 +76,7 @@ def _notes(question: Question, found: Sequence[Searched], count: int, judge: Jud
     notes = []
     points = [one.bracket.point for one in found if one.bracket.point is not None]
     if points and points[0] == question.start:
-        missed = any(level.missing and level.exact_value for level in found[0].levels[:1])
+        missed = any(level.missed for level in found[0].levels[:1])
         notes.append("no change brings the row nearer to the goal" if missed else "the row has the goal already")
     elif points and len(points) < count:
         last = found[-1].bracket

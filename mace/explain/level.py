@@ -61,6 +61,11 @@ class Level(Proved):
         return self.exact_distance
 
     @property
+    def missed(self) -> bool:
+        """Whether the goal cannot be met, and this is how nearly: by nothing, where a strict end is reached."""
+        return self.missing and self.exact_value is not None and self.witness is None
+
+    @property
     def value(self) -> float | None:
         """What was reached, rounded up if it must be rounded; None without a point."""
         return None if self.exact_value is None else shown_above(self.exact_value, self.exact_lower_bound)

@@ -133,7 +133,7 @@ def _together(
         bracket = replace(bracket, status="bounded", why=f"{open_.name}: {open_.why}")
     bracket = replace(bracket, point=point, upper=first.question.distance_of(point))
     note = first.note
-    if isinstance(priorities[0].of, Shortfall) and levels[0].exact_value:
+    if levels[0].missed:
         held = f"the goal cannot be met: `{run.question.goal.named(run.question.space.called)}` is the nearest to it"
         note = f"{held}; {note}" if note else held
     return first._replace(bracket=bracket, levels=tuple(shown), unit=unit, note=note)

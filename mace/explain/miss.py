@@ -22,7 +22,7 @@ from mace.explain.asking import Asking
 from mace.explain.level import Level
 from mace.explain.search import Search
 from mace.problem.distance import Norm
-from mace.problem.goal_decision import lower as lowered
+from mace.problem.goal_decision import lower_or_all
 from mace.problem.goals import Probability, Wanted
 from mace.problem.objectives import Priority
 from mace.problem.proof import Leaf, Proof
@@ -59,6 +59,7 @@ class _Miss:
     limits: Limits
     lower: Fraction = Fraction(0)
     upper: Fraction | None = None
+    met: bool = False  # whether the point has the goal: one that lies on a strict end misses it, by nothing
     point: Point | None = None
     why: str = ""
     oracle: str = ""
@@ -66,8 +67,8 @@ class _Miss:
     refuted: Question | None = field(default=None, repr=False)
 
     def aimed(self, goal: Measured) -> Question:
-        """The question about another goal, and no distance."""
-        made, table = lowered(_beyond_all(goal), self.search.judge.table)
+        """The question about another goal, and no distance. A goal that is content with enough is one of all inputs."""
+        made, table = lower_or_all(_beyond_all(goal), self.search.judge.table)
         return replace(self.question, goal=replace(made, text=str(goal)), model=table)
 
     @property
@@ -129,13 +130,13 @@ def least_shortfall(search: Search, question: Question, priority: Priority, limi
     anywhere = replace(question, distance=Norm(Fraction(0), Fraction(0), Fraction(0), ones, "nothing"))
     miss, asking = _Miss(search, anywhere, measured(wanted, search.judge.table), limits), Asking(search.judge)
     if question.obeys(question.start) and asking.confirms(question, question.start):
-        miss.point, miss.upper = question.start, Fraction(0)
+        miss.point, miss.upper, miss.met = question.start, Fraction(0), True
     elif miss.ask(anywhere, Fraction(0)):
-        miss.upper = Fraction(0)  # a class may win with a lead of 0
+        miss.upper, miss.met = Fraction(0), True  # a class may win with a lead of 0
     elif not miss.why:
         _close_in(miss, gap)
     level = _level(miss, priority, gap, now() - began)
-    if not miss.upper:
+    if miss.met or miss.upper is None:
         return Missed(level, question, asking, miss.point)
     later = replace(miss.aimed(relaxed(miss.goal, priority.held(miss.upper))), distance=question.distance)
     return Missed(level, later, Asking(search.judge), miss.point)
@@ -178,7 +179,7 @@ def _allowed(gap: Gap, upper: Fraction) -> Fraction:
 
 def _level(miss: _Miss, priority: Priority, gap: Gap, seconds: float) -> Level:
     """What was found, as a level."""
-    upper, met = miss.upper, miss.upper is not None and miss.upper <= 0
+    upper, met = miss.upper, miss.met
     closed = upper is not None and upper - miss.lower <= max(miss.slack, _allowed(gap, upper))
     nothing = upper is None and not miss.why
     status: Status = "infeasible" if nothing else "optimal" if closed else "unknown" if upper is None else "bounded"

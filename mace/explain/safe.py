@@ -213,6 +213,8 @@ class BoxesAround:
             return side, True
         wide = replace(side, lower=end) if way < 0 else replace(side, upper=end)
         for question in self.questions:
+            if wide == side:  # nothing is left beyond it that could lack the goal on the other end
+                break
             # Only what lies beyond this side is new.
             beyond = replace(wide, upper=side.lower - 1) if way < 0 else replace(wide, lower=side.upper + 1)
             asked = {**sides, j: replace(beyond, start=beyond.upper if way < 0 else beyond.lower)}

@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from mace.errors import GoalError, NowhereError
-from mace.problem.goal_means import conditions_of, covered, is_mean, nowhere
+import numpy as np
+
+from mace.errors import EverywhereError, GoalError, NowhereError
+from mace.problem.goal_means import anywhere, conditions_of, covered, is_mean, nowhere
 from mace.problem.goal_scores import (
     exactly_between,
     exponential_between,
@@ -43,6 +45,22 @@ def lower(goal: Wanted, table: Table) -> tuple[Goal, Table]:
         decision, same = nowhere(table)
         labels = goal.labels if isinstance(goal, Classes) else frozenset()
         return Goal(str(goal), labels, decision, wanted=goal, enclosed=True), same
+
+
+def lower_or_all(goal: Wanted, table: Table) -> tuple[Goal, Table]:
+    """As `lower`; a goal that every input has is a comparison that every score meets.
+
+    Where some input may miss it by the last bits of a probability, the model is asked.
+    """
+    try:
+        return lower(goal, table)
+    except EverywhereError:
+        assert not isinstance(table, Formula)
+        decision, same = anywhere(table)
+        if isinstance(goal, Probability) and not goal.between.holds(np.array([0.0, 1.0])).all():
+            return Goal(str(goal), frozenset(), decision, wanted=goal, enclosed=True), same
+        labels = frozenset(table.classes)
+        return Goal(str(goal), labels, decision, wanted=Classes(labels) if labels else goal), same
 
 
 def _lower(goal: Wanted, table: Table) -> tuple[Goal, Table]:
@@ -105,13 +123,16 @@ def _probable_by_one(goal: Probability, table: Ensemble | Network) -> Decision:
     between, link = goal.between, table.link
     if link is None:
         raise _no_link(goal, table)
-    # What every probability satisfies is not asked.
-    low = None if between.low == 0 and not between.low_strict else between.low
-    high = None if between.high == 1 and not between.high_strict else between.high
+    # What every probability satisfies is not asked; of votes what lies beyond all of them is a comparison all the same.
+    low, high, votes = between.low, between.high, link.kind == "fraction"
+    if low is not None and (low == 0 and not between.low_strict or low < 0 and not votes):
+        low = None
+    if high is not None and (high == 1 and not between.high_strict or high > 1 and not votes):
+        high = None
     if low is None and high is None:
-        raise GoalError(f"every input has the goal `{goal}`")
+        raise EverywhereError(f"every input has the goal `{goal}`")
     place = table.classes.index(goal.label)
-    if link.kind == "fraction":
+    if votes:
         return (fraction_between(place, low, high, between.low_strict, between.high_strict),)
     if link.exact:
         strict = (between.low_strict, between.high_strict)

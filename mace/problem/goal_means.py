@@ -22,7 +22,7 @@ import numpy as np
 
 from mace.base.exact import UNIT_ROUNDOFF, first_float
 from mace.base.kept import Kept, Recent
-from mace.errors import GoalError, NowhereError
+from mace.errors import EverywhereError, NowhereError
 from mace.problem.goal_softmax import Covered, with_scores
 from mace.problem.goals import Classes, Probability
 from mace.tables.margins import compare_slack
@@ -87,19 +87,19 @@ def is_mean(table: Table) -> bool:
 def conditions_of(goal: Classes | Probability, classes: Sequence[Label]) -> tuple[Condition, ...]:
     """A goal about two classes as conditions on the probability of the second.
 
-    Raises GoalError for a probability that every input has.
+    Raises EverywhereError for a probability that every input has.
     """
     if isinstance(goal, Classes):
         (label,) = goal.labels
         return (Condition(1.0, 0.5) if label == classes[1] else Condition(-1.0, -0.5),)
     low, high = goal.between.low, goal.between.high
     found = []
-    if low is not None and low > 0:
+    if low is not None and (low > 0 or low == 0 and goal.between.low_strict):  # steps may end at 0 and at 1
         found.append(Condition(1.0, low) if goal.label == classes[1] else Condition(-1.0, low - 1.0))
-    if high is not None and high < 1:
+    if high is not None and (high < 1 or high == 1 and goal.between.high_strict):
         found.append(Condition(-1.0, -high) if goal.label == classes[1] else Condition(1.0, 1.0 - high))
     if not found:
-        raise GoalError(f"every input has the goal `{goal}`")
+        raise EverywhereError(f"every input has the goal `{goal}`")
     return tuple(found)
 
 
@@ -148,10 +148,19 @@ def stated(table: Ensemble | Network, parts: Sequence[Part], goal: str) -> Cover
 
 def nowhere(table: Ensemble | Network) -> Covered:
     """A score that no row has, in the place of a goal that no row has."""
+    return _one_score(table, FARTHEST)
+
+
+def anywhere(table: Ensemble | Network) -> Covered:
+    """A score that every row has, in the place of a goal that every row has."""
+    return _one_score(table, -FARTHEST)
+
+
+def _one_score(table: Ensemble | Network, least: float) -> Covered:
     if is_mean(table):
         any_: Decision = ((),)
         table = replace(table, decisions=(any_, any_), link=None)
-    return Covered(((Compare(0, None, FARTHEST),),), table)
+    return Covered(((Compare(0, None, least),),), table)
 
 
 def whole_of(table: Ensemble | Network) -> Piece:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mace.base.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, below, exact, first_float
-from mace.errors import GoalError, NowhereError
+from mace.errors import EverywhereError, GoalError, NowhereError
 from mace.tables.margins import SMALLEST, compare_slack, squashed_between, turns_of
 from mace.tables.table import Bools, Compare, Decision, Ensemble, Floats, Layer, Link, Network, decision_of, runs
 
@@ -89,7 +89,7 @@ def linked_between(
         else:
             part.append(Compare(link.score, None, turn) if above else Compare(None, link.score, -turn))
     if not part:
-        raise GoalError(f"every input has the goal `{goal}`, or misses it by the last bits of a probability only")
+        raise EverywhereError(f"every input has the goal `{goal}`, or misses it by the last bits of a probability only")
     return tuple(part)
 
 
@@ -98,7 +98,7 @@ def exponential_between(
 ) -> tuple[Compare, ...]:
     """A number that is the exponential of a score, or one less, within low..high, or within its last bits.
 
-    Raises GoalError where no number, or each, lies there.
+    Raises NowhereError where no number lies there, EverywhereError where each does.
     """
     computed_in = "float32" if "float32" in (dtype, link.dtype) else "float64"
     unit = float(UNIT_ROUNDOFF_32 if computed_in == "float32" else UNIT_ROUNDOFF)
@@ -117,7 +117,7 @@ def exponential_between(
         blur = _UNITS * float(UNIT_ROUNDOFF) * abs(turn)  # of the logarithm
         part.append(Compare(link.score, None, turn - blur) if is_low else Compare(None, link.score, -(turn + blur)))
     if not part:
-        raise GoalError(f"every input has the goal `{goal}`: the model predicts numbers above {least:g}")
+        raise EverywhereError(f"every input has the goal `{goal}`: the model predicts numbers above {least:g}")
     return tuple(part)
 
 
@@ -132,7 +132,7 @@ def exactly_between(
     """The same for steps that are known to the last bit: the runs of floats that have it, not one float more.
 
     ends, strict: of the interval, the low and the high one.
-    Raises GoalError where no float has it, or each.
+    Raises NowhereError where no float has it, EverywhereError where each does.
     """
     x, y = np.array(link.knots, dtype=np.float64).T
     found: Decision = ((),)
@@ -152,7 +152,7 @@ def exactly_between(
     if not found:
         raise NowhereError(f"no input has the goal `{goal}`: the model's calibration never gives it")
     if found == ((),):
-        raise GoalError(f"every input has the goal `{goal}`")
+        raise EverywhereError(f"every input has the goal `{goal}`")
     if (inside := link.inside) is None:
         return found
     return tuple(

@@ -17,7 +17,7 @@ from typing import Any, assert_never
 from mace.base.deadline import NEVER, Deadline
 from mace.errors import GoalError, MaceError, ModelError, RowError
 from mace.language.show import show_name
-from mace.problem.goal_decision import lower
+from mace.problem.goal_decision import lower_or_all
 from mace.problem.goals import Between, Probability, Value
 from mace.problem.programs import Rule, rule_of
 from mace.space.axes import Axis, LevelAxis, Point
@@ -117,7 +117,7 @@ def _outside(subject: Subject, given: kinds.Bounded) -> Iterator[Case]:
     if given.upper is not None and (label is None or given.upper < 1):
         outside.append(Between(low=given.upper, low_strict=True))
     for side in outside:
-        goal, table = lower(Value(side) if label is None else Probability(label, side), subject.table)
+        goal, table = lower_or_all(Value(side) if label is None else Probability(label, side), subject.table)
         for axes, lacking in subject.wholes:
             if any(rule.reads.keys() & lacking for rule in where):
                 continue  # a condition on what is missing holds nowhere

@@ -469,3 +469,26 @@ def test_members_whose_scores_have_no_end_are_enclosed() -> None:
         least = np.abs(every[said == goal] - start).sum(axis=1).min() / 15
         assert answer.status == "optimal"
         assert answer.distance == pytest.approx(least, abs=1e-12)
+
+
+@pytest.mark.parametrize("base", [MEMBERS[0], LogisticRegression()], ids=name_of)
+def test_a_mean_of_steps_may_be_0_and_1_and_goals_leave_these_out(base: Any) -> None:
+    """It was an error that said of `p < 1` that every input has it."""
+    said = np.where(2 * X.a + X.b > 14, "good", "bad")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = CalibratedClassifierCV(base, method="isotonic", cv=2).fit(X, said)
+    p = model.predict_proba(WHOLE)[:, 1]
+    assert p.max() == 1.0
+    for place, goal, has in (
+        (int(p.argmax()), "p(good) < 1", p < 1),
+        (int(p.argmax()), "p(bad) > 0", p < 1),
+        (int(p.argmin()), "p(good) > 0", p > 0),
+        (int(p.argmin()), "0 < p(good) < 1", (p > 0) & (p < 1)),
+    ):
+        row = WHOLE.iloc[place]
+        answer = mace.explain(model, SPACE, row, goal=goal)
+        away = np.abs((WHOLE - row).to_numpy() / (11, 8, 4)).sum(axis=1) / 3
+        assert answer.status == "optimal"
+        assert answer.distance == pytest.approx(away[has].min(), abs=1e-9)
+        assert answer.certificate.check().accepted

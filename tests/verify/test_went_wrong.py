@@ -144,3 +144,15 @@ def test_the_sign_of_a_weight_settles_monotone_for_numbers() -> None:
     model = LinearRegression().fit(space.encode(X), X["b"] > 1)
     assert mace.verify(model, space, monotone("b")).status == "proved"
     assert mace.verify(model, space, monotone("b", "decreasing")).status == "violated"
+
+
+def test_bounds_that_every_probability_breaks_are_violated() -> None:
+    """Of one calibration by steps that every input lies beyond them was an error."""
+    space, X = square(0, 3)
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    model = CalibratedClassifierCV(tree, method="isotonic", cv=2, ensemble=False).fit(X, (3 * X["a"] + X["b"]) % 4 > 1)
+    p = model.predict_proba(X)[:, 1]
+    for low, high in ((0, float(p.min()) - 0.01), (float(p.max()) + 0.01, 1)):
+        verdict = mace.verify(model, space, mace.verify.bounded(low, high, label=True))
+        assert verdict.status == "violated"
+    assert mace.verify(model, space, mace.verify.bounded(0.001, 0.999, label=True)).status == "proved"

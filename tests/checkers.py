@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import subprocess
 import tempfile
@@ -20,7 +21,9 @@ def second() -> Path | None:
     """The second checker, built outside of the source tree; None without Go."""
     if shutil.which("go") is None:
         return None
-    program = Path(tempfile.mkdtemp(prefix="mace-second-")) / "mace-check"
+    folder = tempfile.mkdtemp(prefix="mace-second-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    program = Path(folder) / "mace-check"
     subprocess.run(["go", "build", "-o", str(program), "."], cwd=SECOND, check=True)
     return program
 

@@ -117,7 +117,6 @@ IDEAS = [
         "how a search for an optimum may end, and after which ends more time changes nothing",
         "mace/solve/status.py",
         r'in \("optimal", "infeasible"\)|"optimal", "bounded", "infeasible", "unknown"\]',
-        {"mace/explain/search.py": "two questions that `is_final` should answer"},
     ),
     Idea(
         "text that reaches a terminal",

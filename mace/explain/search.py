@@ -39,6 +39,7 @@ from mace.solve.ensembles.mean_cover import Refuted
 from mace.solve.ensembles.mean_search import PATIENCE
 from mace.solve.lattice import denominator
 from mace.solve.protocol import Gap, Limits, Oracle
+from mace.solve.status import is_final
 from mace.space.axes import Point
 from mace.tables.table import Ensemble, Formula, Network
 
@@ -68,7 +69,7 @@ class Searched(NamedTuple):
 
 def tighter(one: Searched, other: Searched, gap: Gap) -> Searched:
     """Of two answers to the same question the one with the larger bound, with the nearer point of both."""
-    if other.bracket.status in ("optimal", "infeasible") or other.bracket.lower >= one.bracket.lower:
+    if is_final(other.bracket.status) or other.bracket.lower >= one.bracket.lower:
         return other
     if other.bracket.point is not None and other.bracket.upper is not None:
         bring_in(one.bracket, other.bracket.point, other.bracket.upper, gap)
@@ -217,7 +218,7 @@ class Search:
             behind = first is not None and pieces.lower <= first.bracket.lower
             found = answer(pieces.question, oracle, asks.share(HALF) if behind else asks, pieces.best, note)
             pieces.raises(found.bracket, gap)
-        done = found.bracket.status in ("optimal", "infeasible")
+        done = is_final(found.bracket.status)
         if members is None or first is None or done or found.bracket.lower > first.bracket.lower:
             return found
         # Lines above what members say leave too much, as above steps; but a nearer point may be known now.

@@ -42,7 +42,9 @@ MEANING = {
     "unknown": "no counterfactual was found, and it is not known whether there is one",
 }
 
-WITHIN = "proved: nothing that is nearer by more than the gap reaches the goal"
+BY_BOXES = "proved by bounds on the model over boxes of rows"
+_NEARER = "nothing that is nearer by more than the gap reaches the goal"
+WITHIN, WITHIN_BOXES = f"proved: {_NEARER}", f"{BY_BOXES}: {_NEARER}"
 
 UNREAD = "nothing is proved: the model cannot be read"
 
@@ -57,9 +59,9 @@ MEANING_OF_SEARCH = {
 }
 
 MEANING_OF_BOXES = {
-    "optimal": "proved by bounds on the model over boxes of rows: nothing nearer reaches the goal",
+    "optimal": f"{BY_BOXES}: nothing nearer reaches the goal",
     "bounded": "a limit was reached: the true distance lies between the two bounds",
-    "infeasible": "proved by bounds on the model over boxes of rows: nothing allowed reaches the goal",
+    "infeasible": f"{BY_BOXES}: nothing allowed reaches the goal",
     "unknown": "no counterfactual was found; none is nearer than the lower bound",
 }
 
@@ -157,11 +159,14 @@ class Answer(Proved):
     @property
     def meaning(self) -> str:
         """What the status says, for people."""
+        open_ = self.status == "optimal" and self.exact_distance != self.exact_lower_bound
+        if self.oracle == "search (boxes)":
+            return WITHIN_BOXES if open_ else MEANING_OF_BOXES[self.status]
         if self.calls is not None:
-            return (MEANING_OF_BOXES if self.oracle == "search (boxes)" else MEANING_OF_SEARCH)[self.status]
+            return MEANING_OF_SEARCH[self.status]
         if self.together is None and self.status == "optimal" and len(self.levels) > 1:
             return MEANING_OF_MISSES if self.misses else MEANING_OF_LEVELS
-        if self.together is None and self.status == "optimal" and self.exact_distance != self.exact_lower_bound:
+        if self.together is None and open_:
             return WITHIN
         return (MEANING if self.together is None else MEANING_OF_SETS)[self.status]
 

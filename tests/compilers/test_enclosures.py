@@ -109,6 +109,10 @@ def test_a_machine_over_raw_columns_is_answered_as_by_every_point(rows: pd.DataF
     assert (answer.status, answer.oracle) == ("optimal", "search (boxes)")
     assert answer.distance == answer.lower_bound == pytest.approx(nearest(model, answer))
     assert "without a certificate" in str(answer)
+    assert "nothing nearer reaches the goal" in str(answer)
+    loose = mace.explain(model, SPACE, ROW, gap=answer.distance)
+    assert loose.exact_lower_bound < loose.exact_distance
+    assert "nothing that is nearer by more than the gap reaches the goal" in str(loose)
 
 
 @pytest.mark.slow
@@ -129,6 +133,7 @@ def test_a_logarithm_of_a_real_number_before_a_linear_model(rows: pd.DataFrame, 
     ).fit(numbers, labels)
     answer = mace.explain(model, space, {name: ROW[name] for name in space.names}, goal="p(1) >= 0.7")
     assert (answer.status, answer.oracle) == ("optimal", "search (boxes)")
+    assert ("nearer by more than the gap" in str(answer)) == (answer.exact_distance != answer.exact_lower_bound)
 
 
 def test_what_cannot_be_reached_is_infeasible(rows: pd.DataFrame, labels: Any) -> None:

@@ -139,3 +139,17 @@ def test_where_a_number_stays_a_line_the_model_stays_linear() -> None:
     for steps in (mixed, before(StandardScaler())):
         model = make_pipeline(steps, LogisticRegression()).fit(frame, labels(frame) > 0)
         assert isinstance(compile_pipeline(model, space()).table, Network)
+
+
+@pytest.mark.parametrize("gap", [1e-12, 1e-6, 0.01, 0.05])
+def test_what_a_gap_leaves_open_is_no_wider_than_the_gap(gap: float) -> None:
+    frame = table()
+    model = make_pipeline(before(binned(5)), LogisticRegression()).fit(frame, np.minimum(labels(frame), 1))
+    asked = mace.Explainer(model, space())
+    for _, start in frame[model.predict(frame) == 0].iloc[::17].iterrows():
+        best, answer = asked.explain(start, goal=1), asked.explain(start, goal=1, gap=gap)
+        assert answer.status == best.status == "optimal"
+        assert answer.exact_lower_bound <= best.exact_lower_bound
+        assert answer.exact_distance is not None
+        assert answer.exact_distance - answer.exact_lower_bound <= gap
+        accepted_by_all([answer.certificate])

@@ -192,7 +192,8 @@ class Separable:
         # Invariant: every point of interest lies in a box of the heap, or in one whose doubtful points are noted.
         while self.heap:
             key, _, node = self.heap[0]
-            if self.plain.enough(self.limit) < min(key, self.limit):  # rounded down, prices prove as much
+            enough = self.plain.enough(self.limit)
+            if enough < min(key, self.limit) and self._prove(enough):
                 return True
             if self.stopped or self.plain.deadline.over or self.nodes > most:
                 return False
@@ -200,6 +201,19 @@ class Separable:
             if not self._closed(node):
                 self._divide(node)
         return True
+
+    def _prove(self, enough: int) -> bool:
+        """Whether prices prove so much of every open box; a box of which they prove less is searched on.
+
+        They may prove nothing of a box whose bound is large: sums beyond whole numbers of 64 bits.
+        """
+        weak = False
+        for place, (_, number, node) in enumerate(self.heap):
+            if not self._closed(node) and (proved := self._proved(node)) < enough:
+                node.bound, weak = float(proved), True
+                self.heap[place] = (node.bound, number, node)
+        heapq.heapify(self.heap)
+        return not weak
 
     def reply(self) -> Reply:
         """What is known where the search has ended, or at any time before."""
@@ -335,10 +349,9 @@ class Separable:
         proved, rows = self._paid(node)
         # Between whole distances there is none.
         key = proved // self.unit if self.grounded.width else -(-proved // self.unit)
-        if key > node.near:
+        node.far = key <= node.near
+        if not node.far:
             node.rows = rows
-        else:
-            node.far = True
         return max(key, node.near)
 
     def _paid(self, node: Node) -> tuple[int, Array]:

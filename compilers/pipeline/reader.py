@@ -38,7 +38,17 @@ from mace.compilers.pipeline.thresholds import on_raw_numbers, places_of
 from mace.compilers.pipeline.walk import Route, Walk, passes_on
 from mace.compilers.reading import read_chain
 from mace.compilers.recoding import Recoding
-from mace.compilers.registry import Chain, chain_of, deployed, library_inside, library_of, step_of, takes_raw, types_of
+from mace.compilers.registry import (
+    Chain,
+    chain_of,
+    deployed,
+    intake_of,
+    library_inside,
+    library_of,
+    step_of,
+    takes_raw,
+    types_of,
+)  # fmt: skip
 from mace.errors import ModelError, UnreadableError
 from mace.space.columns import Column, Step
 from mace.space.feature import Feature
@@ -162,7 +172,7 @@ def _compile(model: Any, chain: Chain, coding: Any, space: Space) -> CompiledPip
     products = None if library is None else library.products(final)
     if products is None and coding is None and not chain.mixing and steps and is_a(steps[-1][1], PRODUCTS):
         products = [np.repeat(np.arange(len(row)), row).tolist() for row in steps.pop()[1].powers_]
-    route = Route(space, steps, names, types, what, Intake() if library is None else library.intake, encoded)
+    route = Route(space, steps, names, types, what, intake_of(final), encoded, beside=chain.beside)
     walk = Walk(route)
     columns, stage = walk.columns()
     if products is not None:

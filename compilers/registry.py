@@ -176,12 +176,17 @@ def unreadable(path: str, error: Exception) -> ModelError:
     return ModelError(f"this {name} cannot be read ({type(error).__name__}: {error})", hint="Fit it again.")
 
 
+def given_rows(final: Any) -> list[Any]:
+    """The models that one averages, each inside of its own pipeline; or else itself."""
+    return [chain.final for chain in _members(final)] or [final]
+
+
 def intake_of(final: Any) -> Intake:
     """How the model reads the matrix that it is given; of one that averages others, how these do.
 
     Raises UnreadableError where some of these read it otherwise than others.
     """
-    libraries = [library_of(chain.final) for chain in _members(final)] or [library_of(final)]
+    libraries = [library_of(model) for model in given_rows(final)]
     found = {Intake() if library is None else library.intake for library in libraries}
     if len(found) > 1:
         raise UnreadableError(f"{type(final).__name__} over models of several libraries is not supported")

@@ -42,6 +42,7 @@ from mace.compilers.registry import (
     Chain,
     chain_of,
     deployed,
+    given_rows,
     intake_of,
     library_inside,
     library_of,
@@ -216,10 +217,10 @@ def _names(what: str, steps: list[Any], final: Any, coding: Any, space: Space) -
     what: "pipeline" or "model", for messages.
     """
     # How a model numbers categories is no step of its own: both are given the same columns.
-    first = steps[:1] or [final, coding]
+    first = [step for step in steps[:1] if not _idle(step)] or [*given_rows(final), coding]
     given, spelled = next((found for part in first if (found := _raw_names(part))[0] is not None), (None, str))
     if given is None:
-        parts = [*steps, coding, final]
+        parts = [*steps, *first, final]
         count = next((n for part in parts if isinstance(n := getattr(part, "n_features_in_", None), int)), None)
         if count == len(space.features):
             return None, False
@@ -241,6 +242,12 @@ def _names(what: str, steps: list[Any], final: Any, coding: Any, space: Space) -
             hint=f"Fit it on the raw frame; the space has: {', '.join(space.names)}.",
         )
     return names, False
+
+
+def _idle(step: Any) -> bool:
+    """Whether a step hands on what it is given: the word "passthrough", or nothing but such words inside."""
+    parts = [*getattr(step, "steps", ()), *getattr(step, "transformer_list", ())]
+    return all(_idle(part) for _, part in parts) if parts else passes_on(step)
 
 
 def _raw_names(part: Any) -> tuple[tuple[str, ...] | None, Callable[[str], str]]:

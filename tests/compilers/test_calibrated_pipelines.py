@@ -86,8 +86,8 @@ def test_behind_steps_of_all_members_stand_those_of_each() -> None:
 
 def test_members_over_what_the_space_encodes() -> None:
     matrix = SPACE.encode(PEOPLE)
-    model = CalibratedClassifierCV(make_pipeline(StandardScaler(), LogisticRegression()), cv=3)
-    for given in (matrix, matrix.to_numpy()):
+    for step, given in itertools.product(("passthrough", StandardScaler()), (matrix, matrix.to_numpy())):
+        model = CalibratedClassifierCV(make_pipeline(step, LogisticRegression()), cv=3)
         model.fit(given, ACCEPTED)
         refused = PEOPLE[model.predict(given) == 0].iloc[0]
         answer = mace.explain(model, SPACE, refused, goal=1)

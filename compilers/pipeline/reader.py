@@ -29,7 +29,7 @@ from mace.compilers.containers import as_given
 from mace.compilers.crosscheck import LACKING, Rows, cross_check
 from mace.compilers.deployed import Deployed, decide, names_of
 from mace.compilers.library import Intake, is_a
-from mace.compilers.pipeline.additive import additive
+from mace.compilers.pipeline.additive import MOST_VALUES, additive
 from mace.compilers.pipeline.filled import with_missing_above
 from mace.compilers.pipeline.missing import without_nan
 from mace.compilers.pipeline.products import PRODUCTS, multiplied
@@ -58,8 +58,6 @@ from mace.tables.table import Ensemble, Network, Table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-MOST_VALUES = 1000  # an integer feature with at most so many values may be a table for a network
 
 
 @dataclass(frozen=True, eq=False)

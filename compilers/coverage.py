@@ -51,8 +51,9 @@ _STEPS = """
 ## Steps of a pipeline
 
 Followed exactly, in {parts}, nested as they come, with "passthrough" and
-"drop". Before trees a number may go through all of them: the tests become tests on the raw number. Before a linear
-model or a network, bins of a number are answered by the solvers; `log1p`, `sqrt`, powers, quantiles and a clip that
+"drop". Before trees a number may go through all of them: the tests become tests on the raw number. A linear
+model over bins, with no other numbers than integers of at most 1000 values, is one tree a feature; bins before others
+and before networks are answered by the solvers. There `log1p`, `sqrt`, powers, quantiles and a clip that
 has an effect are looked up for an integer feature, and bounded over boxes for a real one.
 
 `PCA` directly before a linear model or a network is one more layer of it; before trees it is bounded over boxes. So is

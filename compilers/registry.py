@@ -17,7 +17,7 @@ from mace.base.files import read_bytes
 from mace.compilers.catboost.library import LIBRARY as CATBOOST
 from mace.compilers.deployed import Deployed, as_estimator, as_it_is, as_rows, as_values
 from mace.compilers.interpret.library import LIBRARY as INTERPRET
-from mace.compilers.library import FileType, Library, Reader, is_class
+from mace.compilers.library import FileType, Intake, Library, Reader, is_class
 from mace.compilers.lightgbm.library import LIBRARY as LIGHTGBM
 from mace.compilers.model_file import ModelFile
 from mace.compilers.onnx.library import LIBRARY as ONNX
@@ -31,7 +31,7 @@ from mace.compilers.sklearn.projections import mixes
 from mace.compilers.statsmodels.library import LIBRARY as STATSMODELS
 from mace.compilers.torch.library import LIBRARY as TORCH
 from mace.compilers.xgboost.library import LIBRARY as XGBOOST
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.space.space import Space
 
 LIBRARIES: tuple[Library, ...] = (
@@ -95,6 +95,7 @@ class Chain(NamedTuple):
               pipelines, the last one gives the columns of all of them.
     name:     the name of the last step of these.
     final:    the model that is given the matrix.
+    beside:   whether the last step gives the columns of several models, beside each other.
     mixing:   the last of the steps, which mix columns and are read as layers of the final model's table.
     """
 
@@ -103,6 +104,7 @@ class Chain(NamedTuple):
     name: str
     final: Any
     mixing: tuple[Any, ...] = ()
+    beside: bool = False
 
 
 def chain_of(model: Any) -> Chain:
@@ -120,12 +122,14 @@ def chain_of(model: Any) -> Chain:
             continue
         inner = _inside(model)
         if inner is None:
-            steps = steps if (union := _before_members(model)) is None else [*(steps or ()), ("members", union)]
+            if (union := _before_members(model)) is not None:
+                steps = [*(steps or ()), ("members", union)]
             mixing: list[Any] = []
             while steps and mixes(steps[-1][1]):
                 mixing.insert(0, steps.pop()[1])
             kept = None if steps is None else tuple(steps)
-            return Chain(tuple(wrappers), kept, before.removesuffix("__"), model, tuple(mixing))
+            name = before.removesuffix("__")
+            return Chain(tuple(wrappers), kept, name, model, tuple(mixing), union is not None)
         wrappers.append(model)
         model = inner
 
@@ -141,15 +145,20 @@ def _inside(model: Any) -> Any:
         raise unreadable(found.path, error) from error
 
 
-def _before_members(model: Any) -> Any:
-    """The steps before each of the models that one averages, beside each other; None where they have none."""
+def _members(model: Any) -> list[Chain]:
+    """What each of the models has inside that one averages; none where it averages none."""
     found = registered(model)
     if found is None or found.reader.members is None:
-        return None
+        return []
     try:
-        chains = [chain_of(member) for member in found.reader.members(model)]
+        return [chain_of(member) for member in found.reader.members(model)]
     except DAMAGE as error:
         raise unreadable(found.path, error) from error
+
+
+def _before_members(model: Any) -> Any:
+    """The steps before each of the models that one averages, beside each other; None where they have none."""
+    chains = _members(model)
     if all(chain.steps is None for chain in chains):
         return None
     from sklearn.pipeline import FeatureUnion, Pipeline
@@ -165,6 +174,23 @@ def unreadable(path: str, error: Exception) -> ModelError:
     missing or of another type in a damaged model."""
     name = path.rpartition(".")[2]
     return ModelError(f"this {name} cannot be read ({type(error).__name__}: {error})", hint="Fit it again.")
+
+
+def given_rows(final: Any) -> list[Any]:
+    """The models that one averages, each inside of its own pipeline; or else itself."""
+    return [chain.final for chain in _members(final)] or [final]
+
+
+def intake_of(final: Any) -> Intake:
+    """How the model reads the matrix that it is given; of one that averages others, how these do.
+
+    Raises UnreadableError where some of these read it otherwise than others.
+    """
+    libraries = [library_of(model) for model in given_rows(final)]
+    found = {Intake() if library is None else library.intake for library in libraries}
+    if len(found) > 1:
+        raise UnreadableError(f"{type(final).__name__} over models of several libraries is not supported")
+    return found.pop()
 
 
 def library_inside(model: Any) -> Library | None:

@@ -1,9 +1,10 @@
 """A linear model of nothing but bins and levels: one tree for each feature.
 
-In:  a Network of one layer, its columns, of which each number is binned, and the features.
+In:  a Network of one layer, its columns, of which each number is binned or a whole one of a small range, and the
+     features.
 Out: `additive`, an Ensemble over the features themselves whose tree of a feature says what all columns of this feature
-     add to each score; None where some column is a line of its number, or where no number is binned (the linear prover
-     takes that as it is).
+     add to each score; None where some column is a line of a real number or of one with more than `MOST_VALUES`
+     values, or where no number is binned (the linear prover takes that as it is).
 Promise: for every row of the space the scores of the model lie within `error` of the exact sums of the leaves.
      The library adds products of columns and weights in an order of its own: `network_error` bounds what that rounds.
      A leaf is the sum of a feature's products, rounded once.
@@ -27,6 +28,7 @@ from mace.tables.margins import network_error
 from mace.tables.table import Ensemble, Floats, Network, Tree
 from mace.tables.validity import validate
 
+MOST_VALUES = 1000  # an integer feature with at most so many values may be a table
 MOST_PIECES = 5000  # of a feature: more than `MOST_VALUES` of an integer, and few enough for one tree
 
 
@@ -81,7 +83,7 @@ def _term(places: list[int], columns: Sequence[Column], feature: Feature) -> _Te
         levels = tuple(map(float, range(count)))
         values = np.array([(column.values or ())[:count] for column in own]).T
         return _finite(_Term(Column(feature.name, own[0].feature, levels), levels[:-1], values, places))
-    found = [edges_of(column, feature) for column in own]
+    found = [_ends(column, feature) for column in own]
     if any(edges is None for edges in found):
         return None
     lower, upper = map(nearest, feature.bounds())
@@ -94,6 +96,18 @@ def _term(places: list[int], columns: Sequence[Column], feature: Feature) -> _Te
         values = np.vstack([values, [column.missing for column in own]])
     column = Column(feature.name, own[0].feature, None, missing=math.nan if takes else None)
     return _finite(_Term(column, tuple(ends), values, places))
+
+
+def _ends(column: Column, feature: Feature) -> tuple[float, ...] | None:
+    """The largest number of each piece but the last on which a column is constant; None where it is a longer line."""
+    edges = edges_of(column, feature)
+    if edges is not None or not column.is_affine:
+        return edges
+    if column.affine()[0] == 0:
+        return ()
+    lower, upper = feature.bounds()
+    whole = feature.kind == "integer" and upper - lower < MOST_VALUES
+    return tuple(map(float, range(int(lower), int(upper)))) if whole else None
 
 
 def _finite(term: _Term) -> _Term | None:

@@ -29,7 +29,7 @@ from mace.compilers.containers import as_given
 from mace.compilers.crosscheck import LACKING, Rows, cross_check
 from mace.compilers.deployed import Deployed, decide, names_of
 from mace.compilers.library import Intake, is_a
-from mace.compilers.pipeline.additive import additive
+from mace.compilers.pipeline.additive import MOST_VALUES, additive
 from mace.compilers.pipeline.filled import with_missing_above
 from mace.compilers.pipeline.missing import without_nan
 from mace.compilers.pipeline.products import PRODUCTS, multiplied
@@ -38,7 +38,18 @@ from mace.compilers.pipeline.thresholds import on_raw_numbers, places_of
 from mace.compilers.pipeline.walk import Route, Walk, passes_on
 from mace.compilers.reading import read_chain
 from mace.compilers.recoding import Recoding
-from mace.compilers.registry import Chain, chain_of, deployed, library_inside, library_of, step_of, takes_raw, types_of
+from mace.compilers.registry import (
+    Chain,
+    chain_of,
+    deployed,
+    given_rows,
+    intake_of,
+    library_inside,
+    library_of,
+    step_of,
+    takes_raw,
+    types_of,
+)  # fmt: skip
 from mace.errors import ModelError, UnreadableError
 from mace.space.columns import Column, Step
 from mace.space.feature import Feature
@@ -47,8 +58,6 @@ from mace.tables.table import Ensemble, Network, Table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-MOST_VALUES = 1000  # an integer feature with at most so many values may be a table for a network
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +171,7 @@ def _compile(model: Any, chain: Chain, coding: Any, space: Space) -> CompiledPip
     products = None if library is None else library.products(final)
     if products is None and coding is None and not chain.mixing and steps and is_a(steps[-1][1], PRODUCTS):
         products = [np.repeat(np.arange(len(row)), row).tolist() for row in steps.pop()[1].powers_]
-    route = Route(space, steps, names, types, what, Intake() if library is None else library.intake, encoded)
+    route = Route(space, steps, names, types, what, intake_of(final), encoded, beside=chain.beside)
     walk = Walk(route)
     columns, stage = walk.columns()
     if products is not None:
@@ -206,10 +215,10 @@ def _names(what: str, steps: list[Any], final: Any, coding: Any, space: Space) -
     what: "pipeline" or "model", for messages.
     """
     # How a model numbers categories is no step of its own: both are given the same columns.
-    first = steps[:1] or [final, coding]
+    first = [step for step in steps[:1] if not _idle(step)] or [*given_rows(final), coding]
     given, spelled = next((found for part in first if (found := _raw_names(part))[0] is not None), (None, str))
     if given is None:
-        parts = [*steps, coding, final]
+        parts = [*steps, *first, final]
         count = next((n for part in parts if isinstance(n := getattr(part, "n_features_in_", None), int)), None)
         if count == len(space.features):
             return None, False
@@ -231,6 +240,12 @@ def _names(what: str, steps: list[Any], final: Any, coding: Any, space: Space) -
             hint=f"Fit it on the raw frame; the space has: {', '.join(space.names)}.",
         )
     return names, False
+
+
+def _idle(step: Any) -> bool:
+    """Whether a step hands on what it is given: the word "passthrough", or nothing but such words inside."""
+    parts = [*getattr(step, "steps", ()), *getattr(step, "transformer_list", ())]
+    return all(_idle(part) for _, part in parts) if parts else passes_on(step)
 
 
 def _raw_names(part: Any) -> tuple[tuple[str, ...] | None, Callable[[str], str]]:

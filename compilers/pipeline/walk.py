@@ -24,7 +24,7 @@ from mace.compilers.pipeline.rows import NAN, encoded_frame, frame_of, marker_of
 from mace.compilers.pipeline.steps import At, Traced, handler, is_pipeline
 from mace.compilers.recoding import Recoding
 from mace.compilers.sklearn.common import DAMAGE
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.space.columns import Column, Floats, Step
 from mace.space.space import Space
 
@@ -50,6 +50,7 @@ class Route:
     what:   "pipeline" or "model", for messages.
     intake: how the last model's library reads what it is given.
     encoded: the first step is given what `Space.encode` makes, and `names` are columns of that.
+    beside: the last step gives the columns of several models, beside each other.
     """
 
     space: Space
@@ -59,6 +60,7 @@ class Route:
     what: str
     intake: Intake
     encoded: bool = False
+    beside: bool = False
 
 
 class Walk:
@@ -208,6 +210,8 @@ class Walk:
             raise ModelError(
                 f"the step `{name}` of the pipeline cannot be followed ({reason})", hint="Fit it again."
             ) from error
+        if self.route.beside and step is self.steps[-1][1]:
+            self._refuse_mixed({sparse for sparse, _ in parts})
         after = self._transform(name, step, data)
         sparse = hasattr(after, "tocsr")
         out = [column.inside(sparse=sparse, before=before) for before, made in parts for column in made]
@@ -243,6 +247,15 @@ class Walk:
             by: list[Step] = [("mul", float(weights[inner]))] if inner in weights else []
             out.append((hasattr(after, "tocsr"), [column.then(*by) for column in made if column is not None]))
         return out
+
+    def _refuse_mixed(self, sparse: set[bool]) -> None:
+        """Refuse models side by side of which some are given sparse matrices, where that makes a difference."""
+        if len(sparse) > 1 and self.route.intake != replace(self.route.intake, absent="zero", sparse=None):
+            raise UnreadableError(
+                "some of the models that are averaged are given sparse matrices and others are not, which is not "
+                "supported",
+                hint="Give them all dense ones: sparse_threshold=0, sparse_output=False.",
+            )
 
     def _note_markers(self, step: Any, columns: Sequence[Traced]) -> None:
         """What stands for a missing value: NaN, unless the step was told or trained otherwise."""

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mace.base.exact import first_float, float_to_rank
+from mace.compilers.library import is_a
 from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.sklearn.calibrated_means import mean_of
 from mace.compilers.sklearn.calibrated_members import is_tree, read_members
@@ -103,8 +104,7 @@ class _Given(NamedTuple):
 
 def _given(model: Any, calibrated: Any, estimator: Any, inner: Table) -> _Given:
     """What a calibrator is given; raises ModelError for a member that is not known to have it."""
-    while is_pipeline(estimator):
-        estimator = estimator.steps[-1][1]
+    estimator = _final(estimator)
     classes, table = labels_of(model), _readable(model, estimator, inner)
     known = (0, 1) if calibrated.method == "temperature" else classes  # it may number the classes for the model inside
     if tuple(table.classes) not in (classes, known):
@@ -112,8 +112,23 @@ def _given(model: Any, calibrated: Any, estimator: Any, inner: Table) -> _Given:
     # scikit-learn looks for the method: LightGBM has it since 4.7, XGBoost, CatBoost and perceptrons have not.
     sigmoid = table.rule == "sigmoid" or name_of(estimator) in _SIGMOIDS
     squashed = sigmoid and not hasattr(estimator, "decision_function")
+    if sigmoid and not squashed and isinstance(table, Ensemble):
+        table = replace(table, divide=1)  # LightGBM divides the sums of a random forest for probabilities alone
     score = 1 if name_of(estimator) in _FRACTIONS else 0
     return _Given(table, score, squashed, squashed or score == 1)
+
+
+def _final(estimator: Any) -> Any:
+    """The model that is given the matrix, inside of pipelines, searches and frozen ones."""
+    while True:
+        if is_pipeline(estimator):
+            estimator = estimator.steps[-1][1]
+        elif is_a(estimator, "sklearn.frozen.FrozenEstimator"):
+            estimator = estimator.estimator
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        else:
+            return estimator
 
 
 def _calibrated(model: Any) -> Sequence[Any]:

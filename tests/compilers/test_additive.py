@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.impute import SimpleImputer
+from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
@@ -60,6 +60,12 @@ PIPELINES = {
     "bins": lambda: before(binned(4)),
     "scaled bins": lambda: before(StandardScaler(), binned(3, "kmeans"), StandardScaler(with_mean=False)),
     "ordinal bins": lambda: before(KBinsDiscretizer(5, encode="ordinal", strategy="uniform")),
+    "a whole number as it is": lambda: make_column_transformer(
+        (StandardScaler(), ["age"]), (binned(3), ["size"]), (OneHotEncoder(), ["grade"])
+    ),
+    "a whole number and its bins": lambda: make_column_transformer(
+        (make_union(binned(3), "passthrough"), ["age"]), (binned(3), ["size"]), (OneHotEncoder(), ["grade"])
+    ),
     "two cuts of a number": lambda: before(make_union(binned(3), make_pipeline(StandardScaler(), binned(4)))),
 }
 
@@ -120,6 +126,20 @@ def test_a_number_that_may_be_missing_has_a_piece_of_its_own() -> None:
     lacking = frame[frame["size"].isna() & ~model.predict(frame)]
     answer = mace.explain(model, space(size="any"), lacking.iloc[0], goal=True)
     assert answer.status == "optimal"
+    accepted_by_all([answer.certificate])
+
+
+def test_whether_a_number_is_missing_is_a_step_too() -> None:
+    frame = table().astype({"size": float})
+    frame.loc[::7, "size"] = np.nan
+    steps = make_column_transformer(
+        (make_pipeline(SimpleImputer(), binned(3)), ["age", "size"]), (MissingIndicator(), ["size"])
+    )
+    model = make_pipeline(steps, LogisticRegression()).fit(frame, labels(frame) > 0)
+    lacking = frame[frame["size"].isna() & ~model.predict(frame)]
+    answer = mace.explain(model, space(size="any"), lacking.iloc[0], goal=True)
+    assert answer.status == "optimal"
+    assert answer.oracle == "ensembles"
     accepted_by_all([answer.certificate])
 
 

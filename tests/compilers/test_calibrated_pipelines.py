@@ -8,18 +8,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm import LGBMClassifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from xgboost import XGBClassifier
 
 import mace
 from mace.compilers.pipeline.reader import compile_pipeline
+from mace.errors import UnreadableError
 from mace.space.feature import Feature
 from mace.space.space import Space
 from tests.checkers import accepted_by_all
@@ -44,6 +48,7 @@ MODELS: dict[str, Any] = {
     "margins": lambda: make_pipeline(scaled(), LinearSVC(random_state=0)),
     "projected": lambda: make_pipeline(scaled(), PCA(3), LogisticRegression()),
     "forest": lambda: make_pipeline(scaled(), RandomForestClassifier(4, max_depth=3, random_state=0)),
+    "searched": lambda: GridSearchCV(MODELS["forest"](), {"randomforestclassifier__max_depth": [2, 3]}, cv=2),
     "tree": lambda: make_pipeline(scaled(), DecisionTreeClassifier(max_depth=3, random_state=0)),
 }
 
@@ -81,11 +86,60 @@ def test_behind_steps_of_all_members_stand_those_of_each() -> None:
 
 def test_members_over_what_the_space_encodes() -> None:
     matrix = SPACE.encode(PEOPLE)
-    model = CalibratedClassifierCV(make_pipeline(StandardScaler(), LogisticRegression()), cv=3)
-    for given in (matrix, matrix.to_numpy()):
+    for step, given in itertools.product(("passthrough", StandardScaler()), (matrix, matrix.to_numpy())):
+        model = CalibratedClassifierCV(make_pipeline(step, LogisticRegression()), cv=3)
         model.fit(given, ACCEPTED)
         refused = PEOPLE[model.predict(given) == 0].iloc[0]
         answer = mace.explain(model, SPACE, refused, goal=1)
         assert answer.status == "optimal"
         assert answer.oracle == "networks"
         accepted_by_all([answer.certificate])
+
+
+def test_members_take_what_a_sparse_matrix_does_not_store_as_their_library_does() -> None:
+    """XGBoost takes it for missing; that it is averaged by scikit-learn does not change that."""
+    dummies = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["age", "job"]), ("passthrough", ["size"])
+    )
+    space = Space([
+        Feature("age", "ordinal", levels=tuple(range(18, 30))), *(SPACE[name] for name in ("job", "size"))
+    ])  # fmt: skip
+    booster = XGBClassifier(n_estimators=4, max_depth=3)
+    for model in (
+        CalibratedClassifierCV(make_pipeline(dummies, booster), cv=3),
+        make_pipeline(dummies, CalibratedClassifierCV(booster, cv=3)),
+    ):
+        model.fit(PEOPLE, ACCEPTED)
+        refused = PEOPLE[model.predict(PEOPLE) == 0].iloc[0]
+        answer = mace.explain(model, space, refused, goal=1)
+        assert answer.status == "optimal"
+        assert model.predict(pd.DataFrame([answer.counterfactuals[0].values]))[0] == 1
+        accepted_by_all([answer.certificate])
+
+
+def test_members_of_which_some_are_given_sparse_matrices_are_refused_where_that_matters() -> None:
+    folds = [(np.arange(0, 252, 2), np.arange(1, 252, 2)), (np.arange(1, 252, 2), np.arange(0, 252, 2))]
+    for booster, readable in ((XGBClassifier(n_estimators=3), False), (DecisionTreeClassifier(max_depth=3), True)):
+        model = CalibratedClassifierCV(make_pipeline(scaled(), booster), cv=folds).fit(PEOPLE, ACCEPTED)
+        for number, member in enumerate(model.calibrated_classifiers_):
+            # `fit` decides it by the share of zeros, which differs from one member to the next.
+            member.estimator.steps[0][1].sparse_output_ = number == 0
+        if readable:
+            assert compile_pipeline(model, SPACE).table.outputs == 2
+        else:
+            with pytest.raises(UnreadableError, match="sparse matrices and others are not"):
+                compile_pipeline(model, SPACE)
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_a_random_forest_of_lightgbm_is_calibrated_by_the_sums_of_its_trees(ensemble: bool) -> None:
+    """Its `predict_proba` takes their mean, its `decision_function` does not."""
+    forest = LGBMClassifier(
+        n_estimators=5, max_depth=3, boosting_type="rf", bagging_freq=1, bagging_fraction=0.6, verbose=-1
+    )
+    model = CalibratedClassifierCV(make_pipeline(scaled(), forest), cv=2, ensemble=ensemble).fit(PEOPLE, ACCEPTED)
+    refused = PEOPLE[model.predict(PEOPLE) == 0].iloc[0]
+    answer = mace.explain(model, SPACE, refused, goal="p(1) >= 0.6")
+    assert answer.status == "optimal"
+    assert model.predict_proba(pd.DataFrame([answer.counterfactuals[0].values]))[0, 1] >= 0.6
+    accepted_by_all([answer.certificate])

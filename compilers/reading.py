@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from mace.base.meant import closest
-from mace.compilers.beside import beside
 from mace.compilers.crosscheck import cross_check_matrix
 from mace.compilers.library import descends, public_name
 from mace.compilers.model_file import ModelFile
 from mace.compilers.registry import LIBRARIES, READERS, Chain, chain_of, deployed, registered, step_of, unreadable
+from mace.compilers.side_by_side import side_by_side
 from mace.compilers.sklearn.common import DAMAGE
 from mace.compilers.sklearn.projections import projected
 from mace.errors import ModelError, UnreadableError
@@ -92,7 +92,7 @@ def _read_one(model: Any, *inside: Any) -> Table:
         if members:
             chains = [chain_of(member) for member in members]
             tables = [read_chain(chain) for chain in chains]
-            inside = (None, None, beside(tables) if any(chain.steps is not None for chain in chains) else tables)
+            inside = (None, None, side_by_side(tables) if any(chain.steps is not None for chain in chains) else tables)
         return validate(found.reader.read(model, *inside))
     except DAMAGE as error:
         raise unreadable(found.path, error) from error

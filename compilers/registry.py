@@ -95,7 +95,7 @@ class Chain(NamedTuple):
               pipelines, the last one gives the columns of all of them.
     name:     the name of the last step of these.
     final:    the model that is given the matrix.
-    beside:   whether the last step gives the columns of several models, beside each other.
+    side_by_side: whether the last step gives the columns of several models, beside each other.
     mixing:   the last of the steps, which mix columns and are read as layers of the final model's table.
     """
 
@@ -104,7 +104,7 @@ class Chain(NamedTuple):
     name: str
     final: Any
     mixing: tuple[Any, ...] = ()
-    beside: bool = False
+    side_by_side: bool = False
 
 
 def chain_of(model: Any) -> Chain:

@@ -29,8 +29,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import mace
 from mace.base.exact import exact
-from mace.errors import GoalError
-from mace.problem.goal_decision import lower
+from mace.errors import EverywhereError, GoalError
+from mace.problem.goal_decision import lower, lower_or_all
 from mace.problem.goal_scores import linked_between
 from mace.problem.goal_softmax import at_least, directions, inside
 from mace.problem.goal_text import parse, wanted
@@ -602,3 +602,18 @@ def test_one_score_is_the_lead_of_the_second_class_and_turned_round_that_of_the_
     said, classes = np.array([[2.0], [-2.0], [0.5]]), ("bad", "good")
     assert Margin("good", 1.0, in_score=True).met(said, classes).tolist() == [True, False, False]
     assert Margin("bad", 1.0, in_score=True).met(said, classes).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(("between", "asked"), [
+    (Between(high=0.7), True), (Between(low=0.2), True), (Between(high=1.0), False), (Between(low=0.0), False),
+])  # fmt: skip
+def test_what_every_input_has_but_for_last_bits_is_asked_of_the_model(between: Between, asked: bool) -> None:
+    steps = Link("steps", knots=((0.0, 0.2), (1.0, 0.7)))
+    layer = Layer(np.array([[1.0]]), np.array([0.0]), "identity")
+    table = Network((layer,), 1, "positive", (0, 1), link=steps)
+    with pytest.raises(EverywhereError):
+        lower(Probability(1, between), table)
+    goal, same = lower_or_all(Probability(1, between), table)
+    assert same is table
+    assert goal.enclosed is asked  # no comparison of scores settles it then
+    assert goal.labels == (frozenset() if asked else {0, 1})

@@ -171,7 +171,7 @@ def _compile(model: Any, chain: Chain, coding: Any, space: Space) -> CompiledPip
     products = None if library is None else library.products(final)
     if products is None and coding is None and not chain.mixing and steps and is_a(steps[-1][1], PRODUCTS):
         products = [np.repeat(np.arange(len(row)), row).tolist() for row in steps.pop()[1].powers_]
-    route = Route(space, steps, names, types, what, intake_of(final), encoded, beside=chain.beside)
+    route = Route(space, steps, names, types, what, intake_of(final), encoded, side_by_side=chain.side_by_side)
     walk = Walk(route)
     columns, stage = walk.columns()
     if products is not None:

@@ -50,7 +50,7 @@ class Route:
     what:   "pipeline" or "model", for messages.
     intake: how the last model's library reads what it is given.
     encoded: the first step is given what `Space.encode` makes, and `names` are columns of that.
-    beside: the last step gives the columns of several models, beside each other.
+    side_by_side: the last step gives the columns of several models, beside each other.
     """
 
     space: Space
@@ -60,7 +60,7 @@ class Route:
     what: str
     intake: Intake
     encoded: bool = False
-    beside: bool = False
+    side_by_side: bool = False
 
 
 class Walk:
@@ -210,7 +210,7 @@ class Walk:
             raise ModelError(
                 f"the step `{name}` of the pipeline cannot be followed ({reason})", hint="Fit it again."
             ) from error
-        if self.route.beside and step is self.steps[-1][1]:
+        if self.route.side_by_side and step is self.steps[-1][1]:
             self._refuse_mixed({sparse for sparse, _ in parts})
         after = self._transform(name, step, data)
         sparse = hasattr(after, "tocsr")

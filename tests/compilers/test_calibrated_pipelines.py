@@ -27,6 +27,7 @@ from mace.errors import UnreadableError
 from mace.space.feature import Feature
 from mace.space.space import Space
 from tests.checkers import accepted_by_all
+from tests.compilers.held_to_all import held_to_all
 
 JOBS = ("clerk", "nurse", "baker")
 SPACE = Space([
@@ -58,30 +59,30 @@ MODELS: dict[str, Any] = {
 def test_answers_are_the_nearest_of_all_people_and_their_proofs_stand(kind: str, method: str) -> None:
     model = CalibratedClassifierCV(MODELS[kind](), method=method, cv=3).fit(PEOPLE, ACCEPTED)
     assert compile_pipeline(model, SPACE).table.outputs == 3  # a score for each member
-    decided = model.predict(PEOPLE)
-    found = PEOPLE[decided == 1]
-    asked = mace.Explainer(model, SPACE)
-    for place in np.flatnonzero(decided == 0)[::29].tolist():
-        start = PEOPLE.iloc[place]
-        parts = [
+
+    def distances(found: pd.DataFrame, start: Any) -> Any:
+        return [
             (found.age - start.age).abs() / 11,
             (found.job != start.job).astype(float),
             (found["size"] - start["size"]).abs() / 3,
         ]
-        answer = asked.explain(start, goal=1)
-        assert answer.status == "optimal"
-        assert answer.distance == pytest.approx(float(sum(parts).min()) / 3, abs=1e-12)
-        accepted_by_all([answer.certificate])
+
+    held_to_all(mace.Explainer(model, SPACE), PEOPLE, model.predict(PEOPLE), distances, every=29)
+
+
+def held_to_predict(model: Any, space: Space) -> None:
+    """An answer is proved, accepted by every checker, and what `predict` says."""
+    refused = PEOPLE[model.predict(PEOPLE) == 0].iloc[0]
+    answer = mace.explain(model, space, refused, goal=1)
+    assert answer.status == "optimal"
+    assert model.predict(pd.DataFrame([answer.counterfactuals[0].values]))[0] == 1
+    accepted_by_all([answer.certificate])
 
 
 def test_behind_steps_of_all_members_stand_those_of_each() -> None:
     inner = CalibratedClassifierCV(make_pipeline(StandardScaler(), LogisticRegression()), cv=3)
     model = make_pipeline(scaled(), inner).fit(PEOPLE, ACCEPTED)
-    refused = PEOPLE[model.predict(PEOPLE) == 0].iloc[0]
-    answer = mace.explain(model, SPACE, refused, goal=1)
-    assert answer.status == "optimal"
-    assert model.predict(pd.DataFrame([answer.counterfactuals[0].values]))[0] == 1
-    accepted_by_all([answer.certificate])
+    held_to_predict(model, SPACE)
 
 
 def test_members_over_what_the_space_encodes() -> None:
@@ -110,11 +111,7 @@ def test_members_take_what_a_sparse_matrix_does_not_store_as_their_library_does(
         make_pipeline(dummies, CalibratedClassifierCV(booster, cv=3)),
     ):
         model.fit(PEOPLE, ACCEPTED)
-        refused = PEOPLE[model.predict(PEOPLE) == 0].iloc[0]
-        answer = mace.explain(model, space, refused, goal=1)
-        assert answer.status == "optimal"
-        assert model.predict(pd.DataFrame([answer.counterfactuals[0].values]))[0] == 1
-        accepted_by_all([answer.certificate])
+        held_to_predict(model, space)
 
 
 def test_members_of_which_some_are_given_sparse_matrices_are_refused_where_that_matters() -> None:

@@ -1,8 +1,8 @@
-"""Tables that see columns of their own, as tables over all of these.
+"""Tables of models behind steps of their own, as tables over the columns of all these steps.
 
-In:  the tables of members of which each stands behind steps of its own.
+In:  the tables of the members that a model averages, where each member is a pipeline with its own steps.
 Out: for each the same table over the columns of all members, those of the first member first.
-Promise: a table sees of the whole what it saw of its own, and nothing else.
+Promise: a table reads its own columns among them, and no others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mace.errors import UnreadableError
 from mace.tables.table import Ensemble, Network, Table
 
 
-def beside(tables: Sequence[Table]) -> list[Table]:
+def side_by_side(tables: Sequence[Table]) -> list[Table]:
     """See the module's docstring; raises UnreadableError for a table that has no columns."""
     sizes = [table.columns if isinstance(table, (Ensemble, Network)) else 0 for table in tables]
     if not all(sizes):

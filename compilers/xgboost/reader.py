@@ -144,7 +144,8 @@ def _tree(number: int, tree: Mapping[str, Any], group: int, weight: np.float32, 
         # The set goes right: with the branches swapped, it is what goes left.
         left[node], right[node], default[node] = right[node], left[node], not default[node]
     value = np.zeros((len(left), outputs))
-    value[:, group] = tree["split_conditions"] * weight  # in float32
+    leaf = left < 0  # of other nodes the same array holds thresholds
+    value[leaf, group] = tree["split_conditions"][leaf] * weight  # in float32
     return checked_tree(where, columns, left, right, column, numbers, value, default, members)
 
 

@@ -187,3 +187,15 @@ def test_no_such_json(tmp_path: Path) -> None:
     file.write_text("{}", encoding="utf-8")
     with pytest.raises(FileError, match="no `learner`"):
         load_model(file)
+
+
+def test_what_a_weighed_booster_rounds_is_a_matter_of_its_leaves_alone() -> None:
+    """Its inner nodes hold thresholds in the same array, which may be a million times as large."""
+    xgboost = pytest.importorskip("xgboost")
+    X, y = pd.DataFrame({"a": np.arange(40.0) * 1e6, "b": np.arange(40.0) % 7}), np.arange(40) // 3 % 2
+    model = xgboost.XGBClassifier(booster="dart", rate_drop=0.5, n_estimators=6, max_depth=2, n_jobs=1).fit(X, y)
+    table = read(model)
+    assert isinstance(table, Ensemble)
+    largest = [np.abs(tree.value).max() for tree in table.trees]
+    assert max(largest) < 1
+    assert 0 < table.error < 1e-5

@@ -33,8 +33,8 @@ class Reader:
     inside:    a fitted model -> the model inside, which is given the same rows, or None if this one has none; None
                for a class without one.
     passes_on: whether the class does nothing itself: what the model inside says is what it says.
-    members:   a fitted model -> the models whose answers it averages, none where it has one inside; their tables follow
-               as one more argument.
+    members:   a fitted model -> the models whose answers it averages, none where it has one inside. Two arguments
+               follow: their tables, and of each the model that is given the matrix, inside of pipelines and searches.
     """
 
     read: Callable[..., Table]

@@ -92,7 +92,8 @@ def _read_one(model: Any, *inside: Any) -> Table:
         if members:
             chains = [chain_of(member) for member in members]
             tables = [read_chain(chain) for chain in chains]
-            inside = (None, None, side_by_side(tables) if any(chain.steps is not None for chain in chains) else tables)
+            apart = any(chain.steps is not None for chain in chains)
+            inside = (None, None, side_by_side(tables) if apart else tables, [chain.final for chain in chains])
         return validate(found.reader.read(model, *inside))
     except DAMAGE as error:
         raise unreadable(found.path, error) from error

@@ -23,8 +23,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mace.base.exact import first_float, float_to_rank
-from mace.compilers.library import is_a
-from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.sklearn.calibrated_means import mean_of
 from mace.compilers.sklearn.calibrated_members import is_tree, read_members
 from mace.compilers.sklearn.common import fitted, labels_of, name_of, numbers
@@ -59,11 +57,18 @@ def members(model: Any) -> list[Any]:
 
 
 def read_calibrated(
-    model: Any, estimator: Any = None, inner: Table | None = None, tables: Sequence[Table] = ()
+    model: Any,
+    estimator: Any = None,
+    inner: Table | None = None,
+    tables: Sequence[Table] = (),
+    finals: Sequence[Any] = (),
 ) -> Ensemble | Network:
-    """The table of CalibratedClassifierCV, given the model inside and its table; of several, given their tables."""
+    """The table of CalibratedClassifierCV, given the model inside and its table; of several, given their tables.
+
+    finals: of several the models that are given the matrix, inside of pipelines and searches.
+    """
     if tables:
-        return _mean(model, tables)
+        return _mean(model, tables, finals)
     if inner is None:
         return read_members(model)
     (calibrated,), classes = _calibrated(model), labels_of(model)
@@ -78,11 +83,11 @@ def read_calibrated(
     return with_turns(table, found, given.score, classes, f"{name_of(model)} of {table.name}")
 
 
-def _mean(model: Any, tables: Sequence[Table]) -> Ensemble | Network:
+def _mean(model: Any, tables: Sequence[Table], finals: Sequence[Any]) -> Ensemble | Network:
     """The table of several calibrated models."""
     found, links = [], []
-    for calibrated, inner in zip(_calibrated(model), tables, strict=True):
-        given = _given(model, calibrated, calibrated.estimator, inner)
+    for calibrated, inner, final in zip(_calibrated(model), tables, finals, strict=True):
+        given = _given(model, calibrated, final, inner)
         link = _link(model, calibrated, probable=given.probable)
         inside = given.table.link if given.squashed else None
         links.append(replace(link, score=given.score, dtype=given.table.dtype, inside=inside))
@@ -104,7 +109,6 @@ class _Given(NamedTuple):
 
 def _given(model: Any, calibrated: Any, estimator: Any, inner: Table) -> _Given:
     """What a calibrator is given; raises ModelError for a member that is not known to have it."""
-    estimator = _final(estimator)
     classes, table = labels_of(model), _readable(model, estimator, inner)
     known = (0, 1) if calibrated.method == "temperature" else classes  # it may number the classes for the model inside
     if tuple(table.classes) not in (classes, known):
@@ -116,19 +120,6 @@ def _given(model: Any, calibrated: Any, estimator: Any, inner: Table) -> _Given:
         table = replace(table, divide=1)  # LightGBM divides the sums of a random forest for probabilities alone
     score = 1 if name_of(estimator) in _FRACTIONS else 0
     return _Given(table, score, squashed, squashed or score == 1)
-
-
-def _final(estimator: Any) -> Any:
-    """The model that is given the matrix, inside of pipelines, searches and frozen ones."""
-    while True:
-        if is_pipeline(estimator):
-            estimator = estimator.steps[-1][1]
-        elif is_a(estimator, "sklearn.frozen.FrozenEstimator"):
-            estimator = estimator.estimator
-        elif hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        else:
-            return estimator
 
 
 def _calibrated(model: Any) -> Sequence[Any]:

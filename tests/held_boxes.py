@@ -170,7 +170,7 @@ def misses(model: Enclosed, low: Any, high: Any, said: NDArray[Any], probable: A
         least, most = numbers(model, columns).said
         return np.asarray((said < least[:, 0]) | (said > most[:, 0]))
     places = [model.classes.index(label) for label in said.tolist()]
-    wrong = ~possible(model, columns).classes[np.arange(len(said)), places]
+    wrong = ~possible(model, columns)[np.arange(len(said)), places]
     if probable is not None and model.probable is not None:
         least, most = probabilities(model, columns).said
         wrong |= ((probable < least) | (probable > most)).any(axis=1)
@@ -179,7 +179,7 @@ def misses(model: Enclosed, low: Any, high: Any, said: NDArray[Any], probable: A
 
 def doubts(model: Enclosed, low: Any) -> int:
     """Rows of whose class the bounds of the row alone are in doubt."""
-    return int((possible(model, Range(low, low)).classes.sum(axis=1) > 1).sum()) if model.classes else 0
+    return int((possible(model, Range(low, low)).sum(axis=1) > 1).sum()) if model.classes else 0
 
 
 def some_boxes(matrix: NDArray[np.float64], rng: Rng, count: int) -> tuple[Any, Any, Callable[[], Any]]:

@@ -1,7 +1,7 @@
 """Bounds on numbers that a model computes, over many boxes of rows at once.
 
-In:  bounds on the columns of each box.
-Out: `Bounds` on whatever is computed from them: on the number itself, on its derivatives by the columns, and on how far
+In:  bounds on the columns of each box; a row in it, its centre; how far from that the rows are that count.
+Out: `Bounds` on whatever is computed from them: on the number itself, on how it changes from the centre, and on how far
      the library's float of it may lie from it.
 Promise: every operation moves its bounds outwards by `UNSURE` of the magnitudes that it adds, or more where it adds
 many numbers: that is more than the rounding of any order of summation, of a fused multiply-add and of a function of a
@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
+Ranged: TypeAlias = Callable[["Range"], "Range"]
 UNSURE = 2.0**-40
 TINY = 1e-290  # what underflows
 
@@ -61,40 +63,58 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds on some numbers, over some boxes.
+    """Bounds on some numbers f(x), over boxes of rows x; and on how they change from one row of each box, its centre c.
 
     values: of the numbers, as they are without rounding; shape (boxes, numbers).
     error:  how far the library's floats of them may lie from them; the same shape.
-    slopes: of their derivatives by the columns, shape (boxes, columns, numbers); None where they have none, or where
-            nobody asks.
+    change: what is known of f(x) - f(c); None where nobody asks.
     """
 
     values: Range
     error: Floats
-    slopes: Range | None = None
+    change: Change | None = None
 
     @classmethod
-    def of_columns(cls, values: Range, *, slopes: bool) -> Bounds:
-        """The columns themselves, which the library is given as they are."""
+    def of_columns(cls, values: Range, centre: Floats | None = None, ball: Ball | None = None) -> Bounds:
+        """The columns themselves, which the library is given as they are.
+
+        centre: a row of each box, or None.    ball: how far from it the rows of the box are that count.
+        """
+        own = cls(values, np.zeros(values.low.shape))
+        if centre is None:
+            return own
         boxes, columns = values.low.shape
-        own = np.broadcast_to(np.eye(columns), (boxes, columns, columns)) if slopes else None
-        return cls(values, np.zeros((boxes, columns)), None if own is None else Range(own, own))
+        shape = (boxes, columns + 1, columns)
+        none = np.zeros((boxes, 1))
+        span = Range(*(np.concatenate([side - centre, none], axis=1) for side in values)).rounded()
+        nothing = Range(np.zeros((boxes, columns)), np.zeros((boxes, columns)))
+        at = cls(Range(centre, centre), np.zeros(centre.shape))
+        eye = np.broadcast_to(np.eye(columns + 1, columns), shape)
+        return replace(own, change=Change(at, eye, nothing, np.zeros(shape), span, ball))
 
     @property
     def said(self) -> Range:
         """Bounds on the library's floats."""
         return self.values.wider(self.error)
 
-    def steeper(self, slopes: Callable[[Range], Range]) -> Range | None:
-        """What becomes of the slopes, where there are any."""
-        return None if self.slopes is None else slopes(self.slopes)
+    def tightened(self) -> Bounds:
+        """The same, with values that are no wider than their change from the centre allows."""
+        if self.change is None:
+            return self
+        low, high = self.change.values
+        return replace(self, values=Range(np.fmax(self.values.low, low), np.fmin(self.values.high, high)))
 
     def affine(self, weights: Floats, bias: Floats) -> Bounds:
         """Numbers times weights of shape (numbers, results), plus bias of shape (results,)."""
         found, size = self.values.matrix(weights), self.error @ np.abs(weights)
         margin = unsure(len(weights)) * (self.values.size @ np.abs(weights) + size + np.abs(bias)) + TINY
         values = Range(found.low + bias, found.high + bias).wider(margin)
-        return Bounds(values, size + 2 * margin, self.steeper(lambda own: own.matrix(weights)))
+        if self.change is None:
+            return Bounds(values, size + 2 * margin)
+        own, up = self.change, np.abs(weights)
+        rest = own.rest.matrix(weights).wider(unsure(len(weights)) * (own.size @ up) + TINY)
+        change = own.after(own.centre.affine(weights, bias), own.slopes @ weights, rest, own.blame @ up)
+        return Bounds(values, size + 2 * margin, change).tightened()
 
     def scaled(self, by: float) -> Bounds:
         """Every number times one."""
@@ -105,23 +125,60 @@ class Bounds:
 
         values = times(self.values)
         error = abs(by) * self.error
-        return Bounds(values, error + UNSURE * (values.size + error) + TINY, self.steeper(times))
+        found = Bounds(values, error + UNSURE * (values.size + error) + TINY)
+        if self.change is None:
+            return found
+        own = self.change
+        rest = times(own.rest).wider(UNSURE * abs(by) * own.size)
+        return replace(found, change=own.after(own.centre.scaled(by), own.slopes * by, rest, own.blame * abs(by)))
 
-    def mapped(self, range_of: Callable[[Range], Range], slope_of: Callable[[Range], Range]) -> Bounds:
-        """A function of every number by itself.
+    def mapped(
+        self, range_of: Ranged, slope_of: Ranged, turns: Callable[[Floats], Sequence[Floats]] | None = None
+    ) -> Bounds:
+        """A function g of every number by itself.
 
         range_of: bounds of the number -> of the function.    slope_of: -> of its derivative there.
+        turns:    a slope -> the places where the derivative is that, or jumps over it; None where they are not known.
         """
         values = range_of(self.values).rounded()
         steep = slope_of(self.said).rounded()
         error = self.error * steep.size + UNSURE * values.size + 2 * TINY
+        if self.change is None:
+            return Bounds(values, error)
+        own = self.change
+        slope, rest = self._linear(range_of, slope_of, turns)
+        beside, size = slope[:, None, :], np.abs(slope)
+        change = own.after(
+            own.centre.mapped(range_of, slope_of),
+            own.slopes * beside,
+            own.rest.times(Range(slope, slope)).plus(rest).wider(UNSURE * size * own.size),
+            own.blame * np.abs(beside) + own.share * (rest.high - rest.low)[:, None, :],
+        )
+        return Bounds(values, error, change)
 
-        def chained(own: Range) -> Range:
-            return own.times(Range(*(side[:, None, :] for side in steep)))
+    def _linear(
+        self, range_of: Ranged, slope_of: Ranged, turns: Callable[[Floats], Sequence[Floats]] | None
+    ) -> tuple[Floats, Range]:
+        """A slope s, and bounds on g(x) - g(c) - s (x - c), for numbers x and what they are at the centre, c."""
+        assert self.change is not None
+        x, at = self.values, self.change.centre.values
+        steep = slope_of(x)
+        if turns is None:
+            slope = (steep.low + steep.high) / 2
+            away = np.maximum(np.abs(x.high - at.low), np.abs(at.high - x.low))
+            part = (steep.high - steep.low) / 2 * away * (1 + UNSURE) + UNSURE * np.abs(slope) * away
+            return slope, Range(-part, part).rounded()
+        ends = [range_of(Range(end, end)) for end in x]
+        with np.errstate(all="ignore"):
+            chord = (ends[1].low - ends[0].low) / (x.high - x.low)
+        slope = np.clip(np.where(np.isfinite(chord), chord, steep.low), steep.low, steep.high)
+        places = [*x, *(np.clip(np.where(np.isnan(turn), x.low, turn), x.low, x.high) for turn in turns(slope))]
+        lines = [_above(range_of, slope, Range(place, place)) for place in places]
+        start = _above(range_of, slope, at)
+        low, high = np.minimum.reduce([one.low for one in lines]), np.maximum.reduce([one.high for one in lines])
+        return slope, Range(low - start.high, high - start.low).rounded()
 
-        return Bounds(values, error, self.steeper(chained))
-
-    def rising(self, function: Callable[[Floats], Floats], slope_of: Callable[[Range], Range]) -> Bounds:
+    def rising(self, function: Callable[[Floats], Floats], slope_of: Ranged) -> Bounds:
         """As `mapped`, of a function that never falls."""
         return self.mapped(lambda x: Range(function(x.low), function(x.high)), slope_of)
 
@@ -129,19 +186,162 @@ class Bounds:
         """The product, number by number."""
         values, sizes = self.values.times(other.values), (self.values.size, other.values.size)
         error = sizes[0] * other.error + sizes[1] * self.error + self.error * other.error
-        slopes = None
-        if self.slopes is not None and other.slopes is not None:
-            here, there = (Range(*(side[:, None, :] for side in one.values)) for one in (self, other))
-            slopes = self.slopes.times(there).plus(other.slopes.times(here))
-        return Bounds(values, error + UNSURE * (values.size + error) + TINY, slopes)
+        found = Bounds(values, error + UNSURE * (values.size + error) + TINY)
+        if self.change is None or other.change is None:
+            return found
+        # f g - f(c) g(c) = g(c) (f - f(c)) + f(c) (g - g(c)) + (f - f(c)) (g - g(c))
+        one, two = together([self.change, other.change])
+        here, there = (mine.centre.values for mine in (one, two))
+        moved = [Range(mine.values.low - at.high, mine.values.high - at.low).rounded()
+                 for mine, at in ((self, here), (other, there))]  # fmt: skip
+        left, right = (at.low + (at.high - at.low) / 2 for at in (here, there))
+        both = moved[0].times(moved[1])
+        rest = one.rest.times(there).plus(two.rest.times(here)).plus(both)
+        unsure_of = (there.high - there.low + UNSURE * there.size) * one.size
+        unsure_of = unsure_of + (here.high - here.low + UNSURE * here.size) * two.size
+        share = (one.share + two.share) / 2 * (both.high - both.low)[:, None, :]
+        change = one.after(
+            one.centre.times(two.centre),
+            one.slopes * right[:, None, :] + two.slopes * left[:, None, :],
+            rest.wider(unsure_of * (1 + UNSURE)),
+            one.blame * np.abs(right)[:, None, :] + two.blame * np.abs(left)[:, None, :] + share,
+        )
+        return replace(found, change=change).tightened()
 
     def picked(self, places: Sequence[int] | NDArray[np.intp]) -> Bounds:
         """Some of the numbers, in an order."""
         where = np.asarray(places, dtype=np.intp)
-        values = Range(*(side[:, where] for side in self.values))
-        return Bounds(
-            values, self.error[:, where], self.steeper(lambda own: Range(*(side[..., where] for side in own)))
-        )
+
+        def some(own: Range) -> Range:
+            return Range(*(side[..., where] for side in own))
+
+        change = None
+        if self.change is not None:
+            own = self.change
+            change = own.after(own.centre.picked(where), own.slopes[..., where], some(own.rest), own.blame[..., where])
+        return Bounds(some(self.values), self.error[:, where], change)
+
+
+def _above(range_of: Ranged, slope: Floats, at: Range) -> Range:
+    """Bounds on g(x) - slope * x."""
+    found = range_of(at).rounded()
+    return found.plus(Range(-slope, -slope).times(at))
+
+
+@dataclass(frozen=True, eq=False)
+class Ball:
+    """Rows of boxes that are not too far from their centres: the costs of their columns' changes are no more than that.
+
+    down, up: what it costs to move a column to its least and its largest value, shape (boxes, columns); a part of the
+              way costs no less than that part of it.
+    left:     what all of them may cost together, shape (boxes,).
+    """
+
+    down: Floats
+    up: Floats
+    left: Floats
+
+    def most(self, down: Floats, up: Floats) -> Floats:
+        """The most that all columns bring, and what costs nothing, if there is more; down, up: what each brings there,
+        shape (boxes, columns or more, numbers).
+        """
+        with np.errstate(all="ignore"):
+            return self._most(down, up)
+
+    def _most(self, down: Floats, up: Floats) -> Floats:
+        free = np.zeros((len(self.left), down.shape[1] - self.down.shape[1]))
+        costs = (np.concatenate([cost, free], axis=1)[:, :, None] for cost in (self.down, self.up))
+        rates = [np.where(brought > 0, brought / cost, 0.0) for brought, cost in zip((down, up), costs, strict=True)]
+        rate, brought = np.maximum(*rates), np.maximum(np.maximum(down, up), 0.0)
+        order = np.argsort(-rate, axis=1)
+        rate, brought = np.take_along_axis(rate, order, 1), np.take_along_axis(brought, order, 1)
+        cost = np.where(brought > 0, brought / rate, 0.0)
+        spent = np.minimum(np.cumsum(cost, axis=1), self.left[:, None, None])
+        spent[:, 1:] -= spent[:, :-1].copy()
+        paid = np.where(cost > 0, spent * rate, brought)
+        return np.asarray(np.minimum(paid, brought).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What is known of f(x) - f(c): it is the sum of s_k (x_k - c_k) over the columns, of s q, and of a rest.
+
+    centre: bounds on f(c).
+    slopes: s, any floats, shape (boxes, columns + 1, numbers), that of q last.
+    rest:   bounds on the rest, shape (boxes, numbers).
+    blame:  how much of the width of the rest is owed to the width of each column, about; as slopes.
+    span:   bounds on x - c and on q, which several numbers have in common; shape (boxes, columns + 1).
+    ball:   which rows of the box count; None: all.
+    """
+
+    centre: Bounds
+    slopes: Floats
+    rest: Range
+    blame: Floats
+    span: Range
+    ball: Ball | None = None
+
+    def after(self, centre: Bounds, slopes: Floats, rest: Range, blame: Floats) -> Change:
+        """The same of other numbers of the same boxes."""
+        return Change(centre, slopes, rest, blame, self.span, self.ball)
+
+    @property
+    def alone(self) -> Change:
+        """The same without anything that is shared: that is in the rest."""
+        low, high = (side[:, [-1]] * self.slopes[:, -1] for side in self.span)
+        rest = self.rest.plus(Range(np.minimum(low, high), np.maximum(low, high)))
+        slopes, span = self.slopes.copy(), Range(self.span.low.copy(), self.span.high.copy())
+        slopes[:, -1] = span.low[:, -1] = span.high[:, -1] = 0.0
+        return replace(self, slopes=slopes, rest=rest, span=span)
+
+    @property
+    def shares(self) -> bool:
+        """Whether anything is shared."""
+        return bool(self.span.size[:, -1].any())
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """How much each column may move each number by its slope, as `slopes`."""
+        return np.asarray(np.abs(self.slopes) * self.span.size[:, :, None])
+
+    @cached_property
+    def size(self) -> Floats:
+        """The sum of what columns may move each number by, shape (boxes, numbers)."""
+        return np.asarray(self.sizes.sum(axis=1))
+
+    @property
+    def share(self) -> Floats:
+        """Which share of that each column has."""
+        return np.asarray(self.sizes / (self.size[:, None, :] + TINY))
+
+    @property
+    def values(self) -> Range:
+        """Bounds on f(x) from those on f(c), shape (boxes, numbers)."""
+        low, high = (self.slopes * side[:, :, None] for side in self.span)
+        if self.ball is None:
+            lost, brought = np.maximum(-low, -high).sum(axis=1), np.maximum(low, high).sum(axis=1)
+        else:
+            lost, brought = self.ball.most(-low, -high), self.ball.most(low, high)
+        at = self.centre.values.plus(self.rest)
+        return Range(at.low - lost, at.high + brought).wider(unsure(len(low[0])) * (self.size + at.size) + TINY)
+
+
+def jumping(found: Bounds, given: Bounds, function: Callable[[Bounds], Bounds], blame: Floats | None = None) -> Bounds:
+    """Numbers without slopes, of numbers that are given: all of their change is a rest.
+
+    blame: how much of it is owed to each number that is given, shape (boxes, given, numbers); None where all alike.
+    """
+    if given.change is None:
+        return found
+    own, centre = given.change, function(given.change.centre)
+    rest = Range(found.values.low - centre.values.high, found.values.high - centre.values.low).rounded()
+    if blame is None:
+        wide = given.values.high - given.values.low
+        blame = np.broadcast_to((wide / (wide.sum(axis=1, keepdims=True) + TINY))[:, :, None],
+                                (*wide.shape, rest.low.shape[1])) * (rest.high - rest.low)[:, None, :]  # fmt: skip
+    shape = (*own.slopes.shape[:2], rest.low.shape[1])
+    owed = np.matmul(own.share + own.blame / (own.blame.sum(axis=1, keepdims=True) + TINY), blame)
+    return replace(found, change=own.after(centre, np.zeros(shape), rest, owed))
 
 
 def joined(parts: Sequence[Bounds]) -> Bounds:
@@ -150,13 +350,20 @@ def joined(parts: Sequence[Bounds]) -> Bounds:
     def beside(sides: Sequence[Range]) -> Range:
         return Range(*(np.concatenate(several, axis=-1) for several in zip(*sides, strict=True)))
 
-    slopes = [part.slopes for part in parts]
-    known = [one for one in slopes if one is not None]
-    return Bounds(
-        beside([part.values for part in parts]),
-        np.concatenate([part.error for part in parts], axis=1),
-        beside(known) if len(known) == len(parts) else None,
-    )
+    all_ = together([part.change for part in parts if part.change is not None])
+    change = None
+    if all_ and len(all_) == len(parts):
+        slopes, blame = (np.concatenate([getattr(one, name) for one in all_], axis=-1) for name in ("slopes", "blame"))
+        change = all_[0].after(joined([one.centre for one in all_]), slopes, beside([one.rest for one in all_]), blame)
+    error = np.concatenate([part.error for part in parts], axis=1)
+    return Bounds(beside([part.values for part in parts]), error, change)
+
+
+def together(changes: Sequence[Change]) -> list[Change]:
+    """Changes of which no two share different things; the first has the span of all."""
+    spans = [one.span for one in changes if one.shares]
+    found = [one if not one.shares or one.span is spans[0] else one.alone for one in changes]
+    return [replace(one, span=spans[0]) for one in found] if spans else found
 
 
 def unsure(count: int) -> float:
@@ -188,12 +395,20 @@ def power(x: Bounds, exponent: int) -> Bounds:
         found = range_of(values, exponent - 1) if exponent > 2 else values
         return Range(exponent * found.low, exponent * found.high)
 
-    return x.mapped(range_of, slope_of)
+    def turns(slope: Floats) -> list[Floats]:
+        root = np.abs(slope / exponent) ** (1 / (exponent - 1))
+        return [root, -root]
+
+    return x.mapped(range_of, slope_of, turns)
 
 
 def exponential(x: Bounds) -> Bounds:
     """exp(x)."""
-    return x.rising(np.exp, lambda values: Range(np.exp(values.low), np.exp(values.high)))
+
+    def range_of(values: Range) -> Range:
+        return Range(np.exp(values.low), np.exp(values.high))
+
+    return x.mapped(range_of, range_of, lambda slope: [np.log(slope)])
 
 
 def reciprocal(x: Bounds) -> Bounds:
@@ -210,12 +425,23 @@ def reciprocal(x: Bounds) -> Bounds:
         known = safe(values)
         return Range(-1 / known.low**2, -1 / known.high**2)
 
-    return x.mapped(range_of, slope_of)
+    return x.mapped(range_of, slope_of, lambda slope: [np.sqrt(-1 / slope)])
 
 
 def hyperbolic(x: Bounds) -> Bounds:
     """tanh(x)."""
-    return x.rising(np.tanh, lambda values: _bell(values, lambda at: 1 - np.tanh(at) ** 2))
+
+    def range_of(values: Range) -> Range:
+        return Range(np.tanh(values.low), np.tanh(values.high))
+
+    def slope_of(values: Range) -> Range:
+        return _bell(values, lambda at: 1 - np.tanh(at) ** 2)
+
+    def turns(slope: Floats) -> list[Floats]:
+        place = np.arctanh(np.sqrt(np.clip(1 - slope, 0.0, 1.0)))
+        return [place, -place]
+
+    return x.mapped(range_of, slope_of, turns)
 
 
 def logistic(x: Bounds) -> Bounds:
@@ -224,17 +450,31 @@ def logistic(x: Bounds) -> Bounds:
     def at(numbers: Floats) -> Floats:
         return np.asarray(0.5 + 0.5 * np.tanh(0.5 * numbers))
 
-    # Where it is nearly 0 the sum of halves has lost its last digits, which is less than UNSURE of 1.
-    found = x.rising(at, lambda values: _bell(values, lambda y: at(y) * (1 - at(y))))
-    return replace(found, values=found.values.wider(UNSURE), error=found.error + UNSURE)
+    def range_of(values: Range) -> Range:
+        # Where it is nearly 0 the sum of halves has lost its last digits, which is less than UNSURE of 1.
+        return Range(at(values.low), at(values.high)).wider(UNSURE)
+
+    def slope_of(values: Range) -> Range:
+        return _bell(values, lambda y: at(y) * (1 - at(y)))
+
+    def turns(slope: Floats) -> list[Floats]:
+        place = 2 * np.arctanh(np.sqrt(np.clip(1 - 4 * slope, 0.0, 1.0)))
+        return [place, -place]
+
+    found = x.mapped(range_of, slope_of, turns)
+    return replace(found, error=found.error + UNSURE)
 
 
 def rectified(x: Bounds) -> Bounds:
     """max(x, 0)."""
-    return x.rising(
-        lambda at: np.maximum(at, 0.0),
-        lambda values: Range((values.low > 0).astype(np.float64), (~(values.high <= 0)).astype(np.float64)),
-    )
+
+    def range_of(values: Range) -> Range:
+        return Range(np.maximum(values.low, 0.0), np.maximum(values.high, 0.0))
+
+    def slope_of(values: Range) -> Range:
+        return Range((values.low > 0).astype(np.float64), (~(values.high <= 0)).astype(np.float64))
+
+    return x.mapped(range_of, slope_of, lambda slope: [np.zeros_like(slope)])
 
 
 def _bell(values: Range, function: Callable[[Floats], Floats]) -> Range:
@@ -250,24 +490,31 @@ def _bell(values: Range, function: Callable[[Floats], Floats]) -> Range:
 class Tight(NamedTuple):
     """What a function of the columns may be over boxes.
 
-    said:  bounds on the library's floats, shape (boxes, numbers).
-    share: what each column may move any of them by, shape (boxes, columns); None where no slopes are known.
+    said:   bounds on the library's floats, shape (boxes, numbers).
+    at:     bounds on what they are at the centres, with the rest of `Change` and what all of the box may be off by.
+    slopes: by which they change from there, shape (boxes, columns, numbers).
+    blame:  as in `Change`.
     """
 
     said: Range
-    share: Floats | None
+    at: Range
+    slopes: Floats
+    blame: Floats
 
 
-def over(function: Callable[[Bounds], Bounds], columns: Range) -> Tight:
-    """Bounds of a function over boxes: those of its operations, and those around the middle of each box."""
+def over(
+    function: Callable[[Bounds], Bounds], columns: Range, centre: Floats | None = None, ball: Ball | None = None
+) -> Tight:
+    """Bounds of a function over boxes: those of its operations, and those around a row of each box, or its middle.
+
+    ball: the rows of the boxes that count, around that row.
+    """
     with np.errstate(all="ignore"):
-        found = function(Bounds.of_columns(columns, slopes=True))
-        said = found.said
-        if found.slopes is None:
-            return Tight(said, None)
-        middle = columns.low + (columns.high - columns.low) / 2
-        at = function(Bounds.of_columns(Range(middle, middle), slopes=False))
-        away = np.maximum(columns.high - middle, middle - columns.low)
-        away = (away * (1 + UNSURE) + TINY)[:, :, None] * (found.slopes.size * (1 + UNSURE) + TINY)
-        near = at.values.wider(away.sum(axis=1) * (1 + unsure(away.shape[1])) + found.error)
-        return Tight(Range(np.fmax(said.low, near.low), np.fmin(said.high, near.high)), away.max(axis=2))
+        if centre is None:
+            centre = columns.low + (columns.high - columns.low) / 2
+        found = function(Bounds.of_columns(columns, centre, ball)).tightened()
+        assert found.change is not None
+        change = found.change.alone
+        # Slopes times changes round as well.
+        at = change.centre.values.plus(change.rest).wider(found.error + unsure(columns.low.shape[1]) * change.size)
+        return Tight(found.said, at, change.slopes[:, :-1], change.blame[:, :-1])

@@ -20,6 +20,8 @@ from mace.compilers.enclosures.bounds import (
     Range,
     Tight,
     exponential,
+    joined,
+    jumping,
     logistic,
     over,
     reciprocal,
@@ -52,16 +54,19 @@ class Enclosed:
     width: int = 64
 
 
-class Possible(NamedTuple):
-    """Which classes a model may decide for over boxes, shape (boxes, classes); `share` as in `Tight`."""
+class Leads(NamedTuple):
+    """By how much scores lead others, for all that the decisions of a model compare.
 
-    classes: Bools
-    share: Floats | None
+    function: the columns -> the leads.    place: of each comparison among them.
+    """
+
+    function: Function
+    place: dict[Compare, int]
 
 
-def possible(model: Enclosed, columns: Range) -> Possible:
-    """What the model may decide, over boxes of its columns."""
-    compares = sorted({c for decision in model.decisions for part in decision for c in part}, key=repr)
+def leads_of(model: Enclosed) -> Leads:
+    """The leads of a model with classes."""
+    compares = {c for decision in model.decisions for part in decision for c in part}
     sides = sorted({(c.plus, c.minus) for c in compares}, key=repr)
 
     def leads(given: Bounds) -> Bounds:
@@ -73,15 +78,24 @@ def possible(model: Enclosed, columns: Range) -> Possible:
                     weights[side, place] += sign
         return found.affine(weights, np.zeros(len(sides)))
 
-    tight = over(leads, columns)
-    # Scores so close to each other may be made equal by an exponential.
-    high = tight.said.high + UNSURE * (1 + np.abs(tight.said.high))
-    may = {c: ~(high[:, sides.index((c.plus, c.minus))] < c.than) for c in compares}
+    return Leads(leads, {c: sides.index((c.plus, c.minus)) for c in compares})
+
+
+def lenient(high: Floats) -> Floats:
+    """The most that leads may be, if ones so close to each other may be made equal by an exponential."""
+    return np.asarray(high + UNSURE * (1 + np.abs(high)))
+
+
+def possible(model: Enclosed, columns: Range) -> Bools:
+    """Which classes the model may decide for, over boxes of its columns; shape (boxes, classes)."""
+    leads = leads_of(model)
+    high = lenient(over(leads.function, columns).said.high)
+    may = {c: ~(high[:, place] < c.than) for c, place in leads.place.items()}
     found = np.zeros((len(high), len(model.decisions)), dtype=np.bool_)
     for index, decision in enumerate(model.decisions):
         for part in decision:
             found[:, index] |= np.logical_and.reduce([may[c] for c in part], axis=0) if part else True
-    return Possible(found, tight.share)
+    return found
 
 
 def probabilities(model: Enclosed, columns: Range) -> Tight:
@@ -110,8 +124,6 @@ def second(score: Bounds) -> Bounds:
 
 def softmax(scores: Bounds) -> Bounds:
     """The probabilities of several classes: 1 / (1 + the sum of exp of every other lead)."""
-    from mace.compilers.enclosures.bounds import joined
-
     count = scores.error.shape[1]
     found = []
     for k in range(count):
@@ -193,22 +205,46 @@ def _trees(table: Ensemble) -> Function:
     size = np.abs(table.start) + sum(np.abs(tree.value[tree.column < 0]).max(axis=0) for tree in table.trees)
     unit = 2.0**-24 if table.dtype == "float32" else 2.0**-53
     error = (4 * (len(table.trees) + 4) * unit + UNSURE) * size + table.error
+    swings = [_swings(tree) for tree in table.trees]
 
     def scores(x: Bounds) -> Bounds:
         seen = Range(*(table.seen(side) for side in x.said))
+        blame = None if x.change is None else np.zeros((*seen.low.shape, table.outputs))
         low, high = np.tile(table.start, (len(x.error), 1)), np.tile(table.start, (len(x.error), 1))
-        for tree in table.trees:
-            least, most = _reached(table, tree, seen)
+        for tree, swing in zip(table.trees, swings, strict=True):
+            least, most = _reached(table, tree, seen, swing, blame)
             low, high = low + least, high + most
         found = Range(low, high).wider(error)
-        return Bounds(Range(found.low / table.divide, found.high / table.divide).rounded(),
-                      np.broadcast_to(error / table.divide, low.shape))  # fmt: skip
+        bounds = Range(found.low / table.divide, found.high / table.divide).rounded()
+        return jumping(Bounds(bounds, np.broadcast_to(error / table.divide, low.shape)), x, scores, blame)
 
     return scores
 
 
-def _reached(table: Ensemble, tree: Tree, seen: Range) -> tuple[Floats, Floats]:
-    """The least and the largest that a tree may add over each box, shape (boxes, outputs)."""
+def _swings(tree: Tree) -> Floats:
+    """By how much the leaves below each node differ, shape (nodes, outputs)."""
+    least, most = np.array(tree.value, dtype=np.float64), np.array(tree.value, dtype=np.float64)
+    for node in reversed(_from_the_root(tree)):
+        if tree.column[node] >= 0:
+            both = [int(tree.left[node]), int(tree.right[node])]
+            least[node], most[node] = least[both].min(axis=0), most[both].max(axis=0)
+    return np.asarray(most - least)
+
+
+def _from_the_root(tree: Tree) -> list[int]:
+    """The nodes, each before those below it."""
+    found = [0]
+    for node in found:
+        if tree.column[node] >= 0:
+            found += [int(tree.left[node]), int(tree.right[node])]
+    return found
+
+
+def _reached(table: Ensemble, tree: Tree, seen: Range, swing: Floats, blame: Floats | None) -> tuple[Floats, Floats]:
+    """The least and the largest that a tree may add over each box, shape (boxes, outputs).
+
+    blame: to which the swings of the nodes that go both ways are added, by the column that they test; or None.
+    """
     boxes = len(seen.low)
     least = np.full((boxes, table.outputs), np.inf)
     most = np.full((boxes, table.outputs), -np.inf)
@@ -227,6 +263,8 @@ def _reached(table: Ensemble, tree: Tree, seen: Range) -> tuple[Floats, Floats]:
             ways = here & ~(low > threshold), here & ~(high <= threshold)
         else:
             ways = here & ~(low >= threshold), here & ~(high < threshold)
+        if blame is not None:
+            blame[:, column] += (ways[0] & ways[1])[:, None] * swing[node]
         for child, way in zip((tree.left[node], tree.right[node]), ways, strict=True):
             if way.any():
                 waiting.append((int(child), way))

@@ -10,11 +10,23 @@ How the library decides: see `mace.compilers.sklearn.svm`. The kernels: exp(-gam
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import TINY, Bounds, Floats, Range, exponential, hyperbolic, power, unsure
+from mace.compilers.enclosures.bounds import (
+    TINY,
+    UNSURE,
+    Bounds,
+    Change,
+    Floats,
+    Range,
+    exponential,
+    hyperbolic,
+    power,
+    unsure,
+)
 from mace.compilers.enclosures.enclosed import Enclosed, Function
 from mace.compilers.sklearn.common import fitted, name_of, numbers
 from mace.compilers.sklearn.svm import stored, votes_of
@@ -71,19 +83,37 @@ def distances(x: Bounds, vectors: Floats) -> Bounds:
     share, size = unsure(vectors.shape[1]), x.values.size + x.error
     # |x|^2 + |v|^2 - 2 <x, v> loses what its terms are larger by than it.
     margin = share * ((size[:, None, :] + np.abs(vectors)) ** 2).sum(axis=2) + TINY
-    slopes = None
-    if x.slopes is not None:
-        slopes = _product(x.slopes, Range(2 * low.swapaxes(1, 2), 2 * high.swapaxes(1, 2)))
     error = (2 * far * x.error[:, None, :] + x.error[:, None, :] ** 2).sum(axis=2)
-    return Bounds(Range(least, most).wider(margin), error * (1 + share) + 2 * margin, slopes)
+    found = Bounds(Range(least, most).wider(margin), error * (1 + share) + 2 * margin)
+    if x.change is None:
+        return found
+    return replace(found, change=_further(x.change, vectors)).tightened()
 
 
-def _product(one: Range, other: Range) -> Range:
-    """Bounds on products of matrices, by their middles and radii."""
-    (a, width_a), (b, width_b) = (
-        (side.low + (side.high - side.low) / 2, (side.high - side.low) / 2) for side in (one.rounded(), other.rounded())
+def _further(own: Change, vectors: Floats) -> Change:
+    """How squared distances change: |x - v|^2 - |c - v|^2 = 2 <c - v, x - c> + |x - c|^2."""
+    own = own.alone
+    at, count = own.centre.values, vectors.shape[1]
+    middle = at.low + (at.high - at.low) / 2
+    ahead = 2 * (middle[:, :, None] - vectors.T)
+    up, down = np.maximum(ahead, 0.0), np.minimum(ahead, 0.0)
+    low, high = (
+        np.matmul(one[:, None, :], up)[:, 0] + np.matmul(other[:, None, :], down)[:, 0]
+        for one, other in (own.rest, own.rest[::-1])
     )
-    middle, size = a @ b, np.abs(b) + width_b
-    radius = np.abs(a) @ width_b + width_a @ size
-    radius = radius + 2 * unsure(a.shape[-1]) * ((np.abs(a) + width_a) @ size) + TINY
-    return Range(middle - radius, middle + radius)
+    doubt = unsure(count) * np.abs(ahead) + 2 * (at.high - at.low + UNSURE * at.size)[:, :, None]
+    margin = np.matmul((own.size + own.rest.size)[:, None, :], doubt)[:, 0] + TINY
+    lengths = np.sqrt((own.slopes**2).sum(axis=2))  # |x - c| is at most the sum of what each column moves it by
+    down_by, up_by = (np.abs(side * lengths)[:, :, None] for side in own.span)
+    moved = np.maximum(down_by, up_by).sum(axis=1) if own.ball is None else own.ball.most(down_by, up_by)
+    square = (moved + np.sqrt((own.rest.size**2).sum(axis=1, keepdims=True))) ** 2 * (1 + 2 * unsure(count))
+    part = own.span.size * lengths
+    share = (part / (part.sum(axis=1, keepdims=True) + TINY))[:, :, None] * square[:, None, :]
+    slopes, span = np.matmul(own.slopes, ahead), Range(own.span.low.copy(), own.span.high.copy())
+    # All distances share |x - c|^2.
+    slopes[:, -1], span.high[:, -1] = 1.0, square[:, 0]
+    found = own.after(
+        distances(own.centre, vectors), slopes, Range(low - margin, high + margin),
+        np.matmul(own.blame, np.abs(ahead)) + share,
+    )  # fmt: skip
+    return replace(found, span=span)

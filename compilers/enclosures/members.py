@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import Bounds, Floats, Range, joined
+from mace.compilers.enclosures.bounds import Bounds, Floats, Range, joined, jumping
 from mace.compilers.enclosures.enclosed import Enclosed, Function, largest, possible, same_classes, second
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.errors import UnreadableError
@@ -47,10 +47,10 @@ def _counted(model: Any, members: list[Enclosed], weights: Floats) -> Enclosed:
     def votes(x: Bounds) -> Bounds:
         low = high = np.zeros((len(x.error), len(classes))) + ahead
         for member, weight in zip(members, weights.tolist(), strict=True):
-            may = possible(member, x.said).classes
+            may = possible(member, x.said)
             low = low + weight * (may & (may.sum(axis=1) == 1)[:, None])
             high = high + weight * may
-        return Bounds(Range(low, high).rounded(), np.zeros_like(low))
+        return jumping(Bounds(Range(low, high).rounded(), np.zeros_like(low)), x, votes)
 
     name = f"{name_of(model)} of {len(members)} models"
     return Enclosed(name, columns_of(model), classes, votes, largest(len(classes)), width=width_of(members))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import TINY, UNSURE, Bounds, Floats, Range, unsure
+from mace.compilers.enclosures.bounds import TINY, UNSURE, Bounds, Floats, Range, jumping, unsure
 from mace.compilers.enclosures.enclosed import Enclosed, largest
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.errors import ModelError, UnreadableError
@@ -41,7 +41,7 @@ def neighbours(model: Any) -> Enclosed:
     each = np.eye(len(classes))[targets] if classes else targets[:, None].astype(np.float64)
 
     def scores(x: Bounds) -> Bounds:
-        return _means(_distances(x.said, rows, _POWERS[metric]), each, count)
+        return jumping(_means(_distances(x.said, rows, _POWERS[metric]), each, count), x, scores)
 
     name = f"{name_of(model)} of {count} rows"
     if not classes:

@@ -13,6 +13,7 @@ largest discriminant scores, whose columns are divided by their spread within cl
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -139,7 +140,7 @@ def _nearest(points: Floats, spread: Floats, bias: Floats) -> Function:
         found = x.affine(weights, shift)
         # The library adds all squares up, and may take roots and square them again.
         size = ((x.said.size[:, None, :] / spread + np.abs(points)) ** 2).sum(axis=2)
-        return Bounds(found.values, found.error + unsure(len(spread)) * (size + np.abs(bias)) + TINY, found.slopes)
+        return replace(found, error=found.error + unsure(len(spread)) * (size + np.abs(bias)) + TINY)
 
     return scores
 
@@ -163,7 +164,7 @@ def _of_squares(
             distances = squared(x.affine(weights, shift))
             parts.append(distances.affine(-np.ones((len(shift), 1)), bias[k : k + 1]))
         found = joined(parts)
-        return Bounds(found.values, found.error + (np.abs(bias) + lost) * 2.0**-40, found.slopes)
+        return replace(found, error=found.error + (np.abs(bias) + lost) * 2.0**-40)
 
     # Of two classes the library's `decision_function` is the lead of the second.
     lead = np.array([[-1.0], [1.0]])

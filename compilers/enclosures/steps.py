@@ -11,6 +11,7 @@ SplineTransformer gives B-splines, of numbers beyond its knots those at the ends
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ def components(step: Any) -> Function:
 
     def project(x: Bounds) -> Bounds:
         found = x.affine(weights, shift)
-        return Bounds(found.values, found.error + lost, found.slopes)
+        return replace(found, error=found.error + lost)
 
     return project
 
@@ -147,10 +148,14 @@ class _Curve:
         values = Range(at - away * steep.size, at + away * steep.size).wider(2 * UNSURE)
         values = Range(np.maximum(values.low, -UNSURE), np.minimum(values.high, 1 + UNSURE))
         error = x.error * steep.size + 2 * UNSURE
-        slopes = None
-        if x.slopes is not None:
-            slopes = x.slopes.times(Range(*(side[:, None, :] for side in steep)))
-        return Bounds(values, error, slopes)
+        found = Bounds(values, error)
+        if x.change is None:
+            return found
+        own, tilt = x.change, (steep.low + steep.high) / 2
+        part = ((steep.high - steep.low) / 2 + UNSURE * steep.size) * (own.size + own.rest.size) * (1 + UNSURE)
+        rest = own.rest.times(Range(tilt, tilt)).plus(Range(-part, part))
+        blame = own.blame * np.abs(tilt)[:, None, :] + own.share * (2 * part)[:, None, :]
+        return replace(found, change=own.after(self(own.centre), own.slopes * tilt[:, None, :], rest, blame))
 
     def _slopes(self, seen: Range) -> Range:
         """Bounds of the derivatives: a spline lies between its coefficients that count at a number."""

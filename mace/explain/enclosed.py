@@ -101,7 +101,7 @@ def _agree(enclosure: Enclosure, matrix: Floats, said: NDArray[Any], own: Floats
     if not model.classes:
         low, high = numbers(model, points).said
         return bool(((low[:, 0] <= said) & (said <= high[:, 0])).all())
-    classes = possible(model, points).classes
+    classes = possible(model, points)
     if not all(classes[row, model.classes.index(plain(label))] for row, label in enumerate(said)):
         return False
     if own is None:
@@ -110,19 +110,32 @@ def _agree(enclosure: Enclosure, matrix: Floats, said: NDArray[Any], own: Floats
     return bool(((low <= own) & (own <= high)).all())
 
 
-def bounded(run: Run, aim: Aim, enclosure: Enclosure, gap: Gap, deadline: Deadline) -> Said:
-    """What bounds over boxes prove until a deadline."""
-    from mace.search.boxes import BoxSearch
+class Boxes:
+    """The search over boxes for one answer."""
 
-    assert isinstance(aim, GoalAim)
-    found = BoxSearch(run, enclosure, aim.wanted, gap, deadline).bounded()
-    note = (
-        f"{BOXES}{found.boxes} boxes of rows: those of {enclosure.model.name} are computed in floats that are rounded "
-        "outwards, without a table and without a certificate"
-    )
-    if found.lower is None:
-        return Said(None, "infeasible", Fraction(0), "", note)
-    if found.point is None:
-        return Said(None, "unknown", found.lower, found.why, note)
-    met = gap.met(found.lower, run.task.place.distance_of(found.point))
-    return Said(found.point, "optimal" if met else "bounded", found.lower, "" if met else found.why, note)
+    def __init__(self, run: Run, aim: Aim, enclosure: Enclosure, gap: Gap) -> None:
+        from mace.search.boxes import BoxSearch
+
+        assert isinstance(aim, GoalAim)
+        self.run, self.enclosure, self.gap = run, enclosure, gap
+        self.search = BoxSearch(run, enclosure, aim.wanted, gap)
+
+    def bounded(self, deadline: Deadline, most: int | None = None, known: Point | None = None) -> Said:
+        """What is proved until a deadline, or by so many boxes more.
+
+        known: a point that has the goal.
+        """
+        if known is not None:
+            self.search.know(known)
+        self.search.descend(deadline)
+        found = self.search.bounded(deadline, most)
+        note = (
+            f"{BOXES}{found.boxes} boxes of rows: those of {self.enclosure.model.name} are computed in floats that are "
+            "rounded outwards, without a table and without a certificate"
+        )
+        if found.lower is None:
+            return Said(None, "infeasible", Fraction(0), "", note)
+        if found.point is None:
+            return Said(None, "unknown", found.lower, found.why, note)
+        met = self.gap.met(found.lower, self.run.task.place.distance_of(found.point))
+        return Said(found.point, "optimal" if met else "bounded", found.lower, "" if met else found.why, note)

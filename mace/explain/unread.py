@@ -28,7 +28,8 @@ from mace.base.values import plain
 from mace.errors import GoalError, MaceError, ModelError
 from mace.explain import unread_words
 from mace.explain.answer import UNREAD, Answer, Counterfactual
-from mace.explain.enclosed import GAP, about_probabilities, agrees, bounded, enclosure_of, takes
+from mace.explain.enclosed import GAP, Boxes, about_probabilities, agrees, enclosure_of, takes
+from mace.explain.enclosed import Said as BoxesSaid
 from mace.explain.frames import answers_of
 from mace.explain.proposing import counterfactual, places_of
 from mace.explain.search import exclusion
@@ -64,6 +65,7 @@ AGAIN = 2  # rows of an answer that are asked about once more: the start and the
 DIFFERENTLY = "the model answered the same point differently when it was asked once more"
 SAME = 1e-9  # by how much a model may miss a goal by more or less in another batch
 FEWEST = 10  # calls from which on these are put aside
+FIRST_BOXES = 2000  # that are bounded before a search
 
 
 class Unread:
@@ -297,10 +299,21 @@ class _Search:
         room = MOST if asked.most is None else min(MOST, asked.most)
         if not (self.constrained and movable) and points_of(task) <= room:
             return self._proved(enumerate_points(run), aim, task)
-        found = self._over_boxes(run, aim)
-        if found is not None and is_final(found.status):
+        boxes = self._boxes(run, aim)
+        if boxes is None:
+            return self._proposed(run, aim, asked)
+        found = self._bounded(boxes.bounded(self.deadline.share(0.5), FIRST_BOXES), aim, asked)
+        if is_final(found.status):
             return found
-        lower, note = (Fraction(0), "") if found is None else (found.lower, found.note)
+        # What a search finds first spares the boxes that are farther.
+        first = replace(run.effort, deadline=self.deadline.share(0.5 if found.point is None else 0.25))
+        near = self._proposed(Run(proposer, task, self.random_state, first), aim, asked, found)
+        done = self._bounded(boxes.bounded(self.deadline, None, near.point), aim, asked)
+        return replace(near, lower=done.lower, note=done.note) if done.point is None and near.point else done
+
+    def _proposed(self, run: Run, aim: Aim, asked: AskedModel, known: _Found | None = None) -> _Found:
+        """The best that a proposer finds; known: what is known already."""
+        lower, note = (Fraction(0), "") if known is None else (known.lower, known.note)
         trace = []
         for one in run:
             trace.append(one)
@@ -308,12 +321,10 @@ class _Search:
                 self._progress(one.distance, min(lower, one.distance), one.point, one.seconds)
         valid = [one for one in trace if one.score.valid]
         why = run.why or "the search came to its own end"
-        if (
-            found is not None
-            and found.point is not None
-            and not (valid and valid[-1].distance < place.distance_of(found.point))
-        ):
-            return found
+        if known is not None and known.point is not None:
+            far = self.place.distance_of(known.point)
+            if not (valid and valid[-1].distance < far):
+                return known
         for one in reversed(valid):
             if self._again(one.point, aim, asked):
                 done = one.distance <= lower
@@ -323,22 +334,24 @@ class _Search:
                 )
         return _Found(None, "unknown", lower, why, missed=trace[-1] if trace else None, note=note)
 
-    def _over_boxes(self, run: Run, aim: Aim) -> _Found | None:
-        """What bounds over boxes prove, in half of the time that is left; None where nothing is bounded."""
+    def _boxes(self, run: Run, aim: Aim) -> Boxes | None:
+        """The search over boxes; None where nothing is bounded."""
         enclosure = self.unread.enclosure
         if enclosure is None or self.most is not None or not takes(run.task, aim, enclosure):
             return None
-        deadline = self.deadline.share(0.5)
         try:
-            agreed = agrees(enclosure, self.calls, deadline, likely=about_probabilities(aim))
+            agreed = agrees(enclosure, self.calls, self.deadline.share(0.5), likely=about_probabilities(aim))
         except TimeOverError as over:
             self.unused = f"the bounds of {enclosure.model.name} are not used: {over}"
             return None
         if not agreed:
             self.unused = f"the bounds of {enclosure.model.name} are not used: the model says something else"
             return None
-        said = bounded(run, aim, enclosure, self.gap, deadline)
-        if said.point is not None and not self._again(said.point, aim, run.task.asked):
+        return Boxes(run, aim, enclosure, self.gap)
+
+    def _bounded(self, said: BoxesSaid, aim: Aim, asked: AskedModel) -> _Found:
+        """What bounds over boxes prove."""
+        if said.point is not None and not self._again(said.point, aim, asked):
             return _Found(None, "unknown", Fraction(0), DIFFERENTLY)
         if self.notes:
             return _Found(said.point, "bounded" if said.point else "unknown", Fraction(0), self.notes[-1])

@@ -17,23 +17,31 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mace.base.bits import members
 from mace.base.deadline import Deadline
 from mace.base.exact import nearest
-from mace.compilers.enclosures.bounds import Floats, Range
-from mace.compilers.enclosures.enclosed import numbers, possible, probabilities
-from mace.compilers.enclosures.reader import Enclosure, Ends, ends_of
+from mace.compilers.enclosures.bounds import Floats, Range, over
+from mace.compilers.enclosures.reader import Enclosure, ends_of
 from mace.problem.distance import Norm
-from mace.problem.goals import MARGIN_UNIT, Classes, Margin, Probability, Value, Wanted
+from mace.problem.goals import Wanted
+from mace.search.box_distances import LOOSE, Layout, Levels, Nearest, Nearness, Sides
+from mace.search.box_goals import needs_of
+from mace.search.descent import Descent
 from mace.search.protocol import Run
+from mace.solve.lattice import attainable, denominator
 from mace.solve.protocol import Gap
-from mace.space.axes import Axis, Box, GridAxis, Point, Side, is_single, whole
+from mace.space.axes import Axis, GridAxis, LevelAxis, Point, Side, is_single, whole
 from mace.tables.table import Bools
 
 BATCH = 64
 LARGEST = 4_000_000  # numbers in one array of bounds
 MOST = 300_000  # boxes that wait
+FIRST_STEP, LEAST_STEP, LARGEST_STEP = 0.5, 0.02, 1.0  # how much farther than known a box is bounded at once
+ROUNDED = 1e-13  # relative to a distance: what sums of floats may be off by
+FINEST, SURELY = 10**6, 1e-6  # multiples of one over so much are told apart, by what is surely more than the last one
+PARTS = 128  # of the largest distance: what counts as known at least
 
 
 class Bounded(NamedTuple):
@@ -49,70 +57,74 @@ class Bounded(NamedTuple):
     why: str
 
 
-class May(NamedTuple):
-    """Which boxes may have a row with the goal, and what each column may move there; see `Tight`."""
-
-    goal: Bools
-    share: Floats | None
-
-
-def may_have(enclosure: Enclosure, wanted: Wanted, columns: Range) -> May:
-    """What is not excluded over boxes of columns; raises GoalError for a goal that cannot be bounded."""
-    model = enclosure.model
-    match wanted:
-        case Classes(labels=labels):
-            classes, share = possible(model, columns)
-            places = [k for k, label in enumerate(model.classes) if label in labels]
-            return May(np.asarray(classes[:, places].any(axis=1), dtype=np.bool_), share)
-        case Value(between=between):
-            said, share = numbers(model, columns)
-            low, high = said.low[:, 0], said.high[:, 0]
-        case Probability(label=label, between=between):
-            said, share = probabilities(model, columns)
-            low, high = (side[:, model.classes.index(label)] for side in said)
-        case Margin(label=label, by=by):
-            said, share = probabilities(model, columns)
-            place = model.classes.index(label)
-            lead = said.high[:, place] - np.delete(said.low, place, axis=1).max(axis=1)
-            return May(~(lead < by - 8 * MARGIN_UNIT * max(1.0, by)), share)
-    goal = np.ones(len(low), dtype=np.bool_)
-    if between.low is not None:
-        goal &= ~(high < between.low)
-    if between.high is not None:
-        goal &= ~(low > between.high)
-    return May(goal, share)
-
-
 def at_once(enclosure: Enclosure) -> int:
     """How many boxes are bounded at once."""
     return max(1, min(BATCH, LARGEST // max(1, len(enclosure.columns) * enclosure.model.width)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Near:
-    """Of a side: the index that is nearest to the start, its exact change, the columns' ends, and their middle's."""
+class Edge:
+    """What is known of a side of a feature.
 
+    index, middle: the index nearest to the start, and the one in the middle.    value: the nearest one's, as a float.
+    columns: of the feature; their least and largest value, those at the nearest index, at the lowest and the highest;
+             shape (5, its columns).
+    changes: at the nearest index, and by how much more at the lowest and the highest; 0 for levels.
+    allowed: which levels it has.    width: how much of its feature's range.
+    """
+
+    side: Side
     index: int
-    delta: Fraction
-    ends: tuple[Ends, ...]
     middle: int
+    value: float
+    columns: Floats
+    changes: tuple[float, float, float]
+    allowed: Bools | None
+    width: float
+    single: bool
+
+
+class Waiting(NamedTuple):
+    """A box that waits.
+
+    least: no point of it with the goal is nearer.    step: how much farther it is bounded next, relative to that.
+    """
+
+    edges: tuple[Edge, ...]
+    least: float
+    step: float
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one point."""
+        return all(edge.single for edge in self.edges)
 
 
 class BoxSearch:
     """The search of one answer."""
 
-    def __init__(self, run: Run, enclosure: Enclosure, wanted: Wanted, gap: Gap, deadline: Deadline) -> None:
-        self.run, self.enclosure, self.wanted, self.gap, self.deadline = run, enclosure, wanted, gap, deadline
+    def __init__(self, run: Run, enclosure: Enclosure, wanted: Wanted, gap: Gap) -> None:
+        self.run, self.enclosure = run, enclosure
         self.place, self.chart = run.task.place, run.task.chart
         self.axes = self.place.axes
         assert isinstance(self.place.distance, Norm)
         self.norm = self.place.distance
+        self.near_enough = nearest(gap.absolute), nearest(gap.relative)
         self.most = len(self.axes) if self.place.most_changes is None else self.place.most_changes
-        self.known: list[dict[Side, _Near]] = [{} for _ in self.axes]
+        self.needs = needs_of(enclosure.model, wanted)
+        self.nearness = Nearness(self.norm, self._layout(), self.needs)
+        self.known: list[dict[Side, Edge]] = [{} for _ in self.axes]
+        self.charges = [tuple(map(nearest, charge)) for charge in self.norm.charges]
+        self.unit = denominator(self.axes, self.norm)
         self.best: Point | None = None
         self.upper: Fraction | None = None
+        self.far = np.inf  # the same as a float
         self.number = itertools.count(0, -1)  # of boxes that are as near, the last one first
-        self.left: Fraction | None = None  # the nearest of the boxes that were put aside
+        self.left = np.inf  # the nearest of the boxes that were put aside
+        self.looked = 0
+        self.waiting: list[tuple[float, int, Waiting]] = []
+        edges = tuple(self._edge(j, side) for j, side in enumerate(whole(self.axes)))
+        self._push(Waiting(edges, 0.0, FIRST_STEP))
 
     @cached_property
     def of_feature(self) -> list[list[int]]:
@@ -120,127 +132,240 @@ class BoxSearch:
         columns = self.enclosure.columns
         return [[k for k, column in enumerate(columns) if column.feature == j] for j in range(len(self.axes))]
 
-    def bounded(self) -> Bounded:
-        """Divide the space until the nearest point is known, or a limit is met."""
-        waiting: list[tuple[float, int, Box, Fraction]] = []
-        self._push(waiting, whole(self.axes))
-        looked, why = 0, ""
-        size = at_once(self.enclosure)
-        while waiting:
-            why = self.deadline.why if self.deadline.over else self.run.task.asked.why
-            if len(waiting) > MOST:
+    @cached_property
+    def order(self) -> NDArray[np.intp]:
+        """Where each column stands, where they stand feature by feature."""
+        return np.argsort([k for places in self.of_feature for k in places])
+
+    def _layout(self) -> Layout:
+        """What belongs to which feature."""
+        columns = self.enclosure.columns
+        straight = [isinstance(self.axes[column.feature], GridAxis) and column.is_affine for column in columns]
+        levels = {}
+        for j, axis in enumerate(self.axes):
+            if isinstance(axis, LevelAxis):
+                own = [columns[k].on(axis).values for k in self.of_feature[j]]
+                values = np.array([part for part in own if part is not None]).reshape(-1, axis.count).T
+                levels[j] = Levels(values, np.array([axis.rough_delta(index) for index in range(axis.count)]))
+        return Layout(np.array([column.feature for column in columns], dtype=np.intp), np.array(straight), levels)
+
+    def bounded(self, deadline: Deadline, most: int | None = None) -> Bounded:
+        """Divide the space until the nearest point is known, or a limit is met; may be called again to go on.
+
+        most: how many boxes to look at.
+        """
+        why, size = "", at_once(self.enclosure)
+        first = self.looked
+        while self.waiting:
+            why = deadline.why if deadline.over else self.run.task.asked.why
+            if len(self.waiting) > MOST:
                 why = f"limit of boxes ({MOST})"
+            elif most is not None and self.looked >= first + most:
+                why = f"limit of boxes ({most})"
             if why:
                 break
-            batch: list[tuple[Box, Fraction]] = []
-            while waiting and len(batch) < size:
-                _, _, box, distance = heapq.heappop(waiting)
-                if not self._enough(distance):
-                    batch.append((box, distance))
+            batch: list[Waiting] = []
+            while self.waiting and len(batch) < size:
+                one = heapq.heappop(self.waiting)[2]
+                if not self._enough(one.least):
+                    batch.append(one)
             if not batch:
                 continue
-            looked += len(batch)
-            parts = self._divided([box for box, _ in batch])
+            self.looked += len(batch)
+            parts = self._divided(batch)
             if self.run.task.asked.lacking:  # what was not asked about stays open
-                self.left = min([distance for _, distance in batch] + ([] if self.left is None else [self.left]))
+                self.left = min([self.left, *(one.least for one in batch)])
                 why = self.run.task.asked.why
                 break
-            for box in parts:
-                self._push(waiting, box)
-        ends = [distance for *_, distance in waiting] + ([] if self.left is None else [self.left])
-        lower = min(ends, default=None)
-        if self.upper is not None and (lower is None or lower > self.upper):
-            lower = self.upper
-        return Bounded(self.best, lower, looked, why)
+            for one in parts:
+                self._push(one)
+        return Bounded(self.best, self._lower(), self.looked, why)
+
+    def _lower(self) -> Fraction | None:
+        """A distance below which there is no valid point; None: there is none at all."""
+        least = min([self.left, *(one.least for *_, one in self.waiting)])
+        if least == np.inf:
+            return self.upper
+        lower = attainable(self.axes, self.norm, Fraction(least), beyond=False)
+        return lower if self.upper is None else min(lower, self.upper)
+
+    def descend(self, deadline: Deadline) -> None:
+        """Look for a nearer point on the way down from the best one, or from a background row."""
+        descent = Descent(self.run, self.enclosure, self.needs, self.norm)
+        row = descent.first() if self.best is None else self.chart.row(self.best)
+        if row is not None:
+            self.know(self.chart.point(descent.nearer(row, deadline)))
+
+    def know(self, point: Point) -> None:
+        """A point that has the goal, by what the model says."""
+        distance = self.place.distance_of(point)
+        if self.upper is None or distance < self.upper:
+            self.best, self.upper, self.far = point, distance, nearest(distance)
 
     # ------------------------------------------------------------------------------------------ boxes
 
-    def _near(self, j: int, side: Side) -> _Near:
+    def _edge(self, j: int, side: Side) -> Edge:
         """What is known of a side of a feature."""
         if side not in self.known[j]:
-            axis = self.axes[j]
-            if isinstance(side, int):
-                levels = members(side)
-                index = min(levels, key=axis.delta)
-                middle = index
-            else:
-                assert isinstance(axis, GridAxis)
-                index, middle = axis.nearest(*side), _middle(axis, side)
-            ends = tuple(ends_of(self.enclosure.columns[k], axis, side) for k in self.of_feature[j])
-            self.known[j][side] = _Near(index, axis.delta(index), ends, middle)
+            self.known[j][side] = self._new(j, side)
         return self.known[j][side]
 
-    def _push(self, waiting: list[tuple[float, int, Box, Fraction]], box: Box) -> None:
-        """Let a box wait, unless all of it is too far."""
-        near = [self._near(j, side) for j, side in enumerate(box)]
-        if sum(one.delta > 0 for one in near) > self.most:
-            return
-        distance = self.norm.of([one.delta for one in near])
-        if not self._enough(distance):
-            heapq.heappush(waiting, (nearest(distance), next(self.number), box, distance))
+    def _new(self, j: int, side: Side) -> Edge:
+        axis = self.axes[j]
+        columns = [self.enclosure.columns[k] for k in self.of_feature[j]]
+        if isinstance(side, int):
+            assert isinstance(axis, LevelAxis)
+            levels = members(side)
+            index = middle = min(levels, key=axis.delta)
+            first = last = index
+            allowed = np.isin(np.arange(axis.count), levels)
+        else:
+            assert isinstance(axis, GridAxis)
+            index, middle, allowed = axis.nearest(*side), _middle(axis, side), None
+            first, last = side
+        ends = np.array([ends_of(column, axis, side) for column in columns]).reshape(-1, 2).T
+        at = np.array([[column.on(axis).at(axis, place) for column in columns] for place in (index, first, last)])
+        # A chain that is not arithmetic is bounded a little beyond what it is.
+        ends[0], ends[1] = np.fmin(ends[0], at.min(axis=0)), np.fmax(ends[1], at.max(axis=0))
+        delta = axis.delta(index)
+        down, up = (nearest(axis.delta(place) - delta) for place in (first, last))
+        return Edge(
+            side, index, middle, nearest(axis.value(index)), np.concatenate([ends, at]), (nearest(delta), down, up),
+            allowed, _relative(axis, side), is_single(side),
+        )  # fmt: skip
 
-    def _enough(self, distance: Fraction) -> bool:
+    def _push(self, one: Waiting) -> None:
+        """Let a box wait, unless all of it is too far."""
+        part, top, changed = 0.0, 0.0, 0
+        for edge, (once, slope, peak) in zip(one.edges, self.charges, strict=True):
+            delta = edge.changes[0]
+            if delta > 0:
+                changed += 1
+                part += once + slope * delta
+                top = max(top, peak * delta)
+        if changed > self.most:
+            return
+        least = max(one.least, self._rounded((part + top) * (1 - ROUNDED)))
+        if not self._enough(least):
+            heapq.heappush(self.waiting, (least, next(self.number), one._replace(least=least)))
+
+    def _rounded(self, distance: float) -> float:
+        """A bound as the least distance that points can have from there on, as far as floats tell."""
+        if self.unit is None or self.unit > FINEST:
+            return distance
+        return max(distance, float(np.ceil(distance * self.unit - SURELY) / self.unit * (1 - ROUNDED)))
+
+    def _enough(self, distance: float) -> bool:
         """Whether nothing as far as that is of use; what only the gap leaves out is kept in mind."""
-        if self.upper is None or not self.gap.met(min(distance, self.upper), self.upper):
+        if self.unit is not None and distance >= self.far * (1 - 2 * ROUNDED):
+            return True
+        near = max(self.near_enough[0], self.near_enough[1] * self.far) * (1 - LOOSE)
+        if self.far == np.inf or self.far - distance > near:
             return False
-        if distance < self.upper:
-            self.left = distance if self.left is None else min(self.left, distance)
+        self.left = min(self.left, distance)
         return True
 
-    def _columns(self, boxes: Sequence[Box]) -> Range:
-        """Bounds on the columns of boxes."""
-        low = np.empty((len(boxes), len(self.enclosure.columns)))
-        high = np.empty(low.shape)
-        for row, box in enumerate(boxes):
-            for j, side in enumerate(box):
-                for k, ends in zip(self.of_feature[j], self._near(j, side).ends, strict=True):
-                    low[row, k], high[row, k] = ends
-        return Range(low, high)
+    def _sides(self, boxes: Sequence[Waiting]) -> Sides:
+        """Boxes as arrays."""
+        columns = np.stack([np.concatenate([edge.columns for edge in one.edges], axis=1) for one in boxes])
+        columns = columns[:, :, self.order]
+        changes = np.array([[edge.changes for edge in one.edges] for one in boxes])
+        changes = changes.reshape(len(boxes), len(self.axes), 3)
+        allowed = {j: np.array([one.edges[j].allowed for one in boxes]) for j in self.nearness.layout.levels}
+        low, high, at, first, last = (columns[:, k] for k in range(5))
+        delta, down, up = (changes[:, :, k] for k in range(3))
+        return Sides(Range(low, high), at, first, last, delta, down, up, allowed)
 
-    def _divided(self, boxes: Sequence[Box]) -> list[Box]:
-        """The parts of boxes in which a nearer point may be."""
-        columns = self._columns(boxes)
-        goal, share = may_have(self.enclosure, self.wanted, columns)
-        goal = goal | np.array([all(map(is_single, box)) for box in boxes])
-        kept = np.flatnonzero(goal).tolist()
+    def _divided(self, boxes: Sequence[Waiting]) -> list[Waiting]:
+        """What is left of boxes: themselves, where all that is near was looked at; or their parts."""
+        within = self._radii(boxes)
+        sides, ball = self.nearness.near(self._sides(boxes), within)
+        tight = over(self.needs.numbers, sides.columns, sides.at, ball)
+        found = self.nearness.of(sides, tight, self.far, within)
+        kept: list[int] = []
+        parts: list[Waiting] = []
+        for k, one in enumerate(boxes):
+            if one.single:
+                kept.append(k)
+            elif found.distance[k] >= within[k]:
+                if within[k] < self.far:
+                    least = max(one.least, self._rounded(float(within[k])))
+                    parts.append(Waiting(one.edges, least, min(2 * one.step, LARGEST_STEP)))
+            elif np.isfinite(found.distance[k]):
+                kept.append(k)
         if not kept:
-            return []
-        near = [tuple(self._near(j, side).index for j, side in enumerate(boxes[k])) for k in kept]
-        middle = [tuple(self._near(j, side).middle for j, side in enumerate(boxes[k])) for k in kept]
-        valid = self._ask([*near, *middle])
-        found: list[Box] = []
-        for place, k in enumerate(kept):
-            if valid[place] or all(map(is_single, boxes[k])):
+            return parts
+        valid = self._ask([boxes[k].edges for k in kept])
+        for fine, k in zip(valid, kept, strict=True):
+            if fine or boxes[k].single:
                 continue  # nothing in the box is nearer than what was asked about
-            widths = self._shares(boxes[k], k, share)
-            found += _parts(boxes[k], int(np.argmax(widths)), self.axes)
-        return found
+            least = max(boxes[k].least, self._rounded(float(found.distance[k])))
+            if not self._enough(least):
+                step = max(boxes[k].step / 2, LEAST_STEP)
+                parts += [Waiting(part, least, step) for part in self._parts(boxes[k].edges, found, k)]
+        return parts
 
-    def _ask(self, points: Sequence[Point]) -> list[bool]:
-        """Ask about points; whether each is allowed and has the goal."""
-        scores = self.run.scores(np.array([self.chart.row(point) for point in points]))
+    def _parts(self, edges: tuple[Edge, ...], found: Nearest, k: int) -> list[tuple[Edge, ...]]:
+        """A box without what is too far, or divided where that is not much."""
+        narrow, fewer = self._narrowed(edges, found.limit[k])
+        if fewer or all(edge.single for edge in narrow):
+            return [narrow]
+        widths = [0.0 if edge.single else part for edge, part in zip(narrow, found.loose[k].tolist(), strict=True)]
+        j = int(np.argmax(widths))
+        if not widths[j] > 0:
+            j = max((j for j, edge in enumerate(narrow) if not edge.single), key=lambda j: narrow[j].width)
+        sides = _divide(narrow[j], self.axes[j], self.apart)
+        return [(*narrow[:j], self._edge(j, side), *narrow[j + 1 :]) for side in sides]
+
+    def _radii(self, boxes: Sequence[Waiting]) -> Floats:
+        """The distances within which boxes are bounded: somewhat more than what is known, and no more than needed."""
+        known, step = (np.array([one.least for one in boxes]), np.array([one.step for one in boxes]))
+        widest = nearest(self.norm.widest)
+        found = known + step * np.maximum(known, widest / PARTS)
+        return np.where((found > 0.95 * self.far) | (found >= widest), self.far, found)
+
+    @cached_property
+    def apart(self) -> bool:
+        """Whether all changes of a feature cost the same."""
+        return all(charge.slope == charge.peak == 0 for charge in self.norm.charges)
+
+    def _narrowed(self, edges: tuple[Edge, ...], limit: Floats) -> tuple[tuple[Edge, ...], bool]:
+        """A box without what is too far, and whether that is much."""
+        found, much = list(edges), False
+        for j in np.flatnonzero(limit < np.inf).tolist():
+            if not edges[j].single:
+                side, less = _within(self.axes[j], edges[j], float(limit[j]))
+                found[j], much = self._edge(j, side), much or less
+        return tuple(found), much
+
+    def _ask(self, boxes: Sequence[tuple[Edge, ...]]) -> list[bool]:
+        """Ask about the nearest points of boxes; whether each is allowed and has the goal."""
+        scores = self.run.scores(np.array([[edge.value for edge in edges] for edges in boxes]))
         found: list[bool] = (scores.valid & np.isfinite(scores.goal)).tolist()
-        for point in (point for point, fine in zip(points, found, strict=True) if fine):
-            distance = self.place.distance_of(point)
-            if self.upper is None or distance < self.upper:
-                self.best, self.upper = point, distance
+        for edges, fine in zip(boxes, found, strict=True):
+            if fine:
+                self.know(tuple(edge.index for edge in edges))
         return found
 
-    def _shares(self, box: Box, row: int, share: Floats | None) -> Floats:
-        """How much of what is open each feature brings; 0 for those that have one value left."""
-        found = np.zeros(len(box))
-        for j, side in enumerate(box):
-            if is_single(side):
-                continue
-            axis = self.axes[j]
-            found[j] = 1e-9 * _relative(axis, side)
-            places = self.of_feature[j]
-            if share is not None and len(places):
-                part = float(share[row, places].sum())
-                found[j] += part if np.isfinite(part) else _relative(axis, side)
-            elif len(places):
-                found[j] += _relative(axis, side)
-        return found
+
+def _within(axis: Axis, edge: Edge, limit: float) -> tuple[Side, bool]:
+    """What of a side is changed by no more than a limit beyond its nearest value, and whether that is much less."""
+    side, delta = edge.side, axis.delta(edge.index)
+    if isinstance(side, int):
+        # The nearest levels stay, whatever the limit.
+        kept = [k for k in members(side) if axis.delta(k) == delta or nearest(axis.delta(k) - delta) <= limit]
+        mask = sum(1 << k for k in kept)
+        return mask, mask != side
+    assert isinstance(axis, GridAxis)
+    farthest = max(edge.changes[1:])
+    if limit < 0:
+        return (edge.index, edge.index), True
+    if limit >= 0.9 * farthest:
+        return side, False
+    reach = (Fraction(limit) + delta) * axis.scale * (1 + Fraction(1, 10**9))
+    low = max(side[0], axis.grid.ceil(axis.start_value - reach))
+    high = min(side[1], axis.grid.floor(axis.start_value + reach))
+    return (min(low, edge.index), max(high, edge.index)), limit < 0.5 * farthest
 
 
 def _middle(axis: GridAxis, side: tuple[int, int]) -> int:
@@ -262,16 +387,16 @@ def _relative(axis: Axis, side: Side) -> float:
     return nearest((axis.value(side[1]) - axis.value(side[0])) / axis.scale)
 
 
-def _parts(box: Box, j: int, axes: Sequence[Axis]) -> list[Box]:
-    """A box divided along one feature."""
-    side, axis = box[j], axes[j]
+def _divide(edge: Edge, axis: Axis, apart: bool) -> list[Side]:
+    """The parts of a side; apart: its start by itself, if it is there."""
+    side = edge.side
     if isinstance(side, int):
         levels = members(side)
         first = [axis.start] if axis.start in levels else levels[: len(levels) // 2]
         one = sum(1 << k for k in first)
-        sides: list[Side] = [one, side & ~one]
-    else:
-        assert isinstance(axis, GridAxis)
-        middle = _middle(axis, side)
-        sides = [(side[0], middle), (middle + 1, side[1])]
-    return [(*box[:j], part, *box[j + 1 :]) for part in sides]
+        return [one, side & ~one]
+    low, high = side
+    if apart and low <= axis.start <= high:
+        around = [(low, axis.start - 1), (axis.start, axis.start), (axis.start + 1, high)]
+        return [part for part in around if part[0] <= part[1]]
+    return [(low, edge.middle), (edge.middle + 1, high)]

@@ -146,7 +146,7 @@ def test_what_boxes_proved_is_told_while_the_search_goes_on(rows: pd.DataFrame, 
     model = machine(rows, labels, sklearn("svm.SVC"))
     told: list[float] = []
     said = Said(None, "unknown", Fraction(1, 1024), "time limit", "")
-    with mock.patch("mace.explain.unread.bounded", return_value=said):
+    with mock.patch("mace.explain.enclosed.Boxes.bounded", return_value=said):
         answer = mace.explain(model, SPACE, ROW, callback=lambda bracket: told.append(float(bracket.lower)))
     assert answer.exact_lower_bound == Fraction(1, 1024) and told and set(told) == {1 / 1024}
 

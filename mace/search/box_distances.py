@@ -1,0 +1,325 @@
+"""How near points of a box can have a goal, by how fast the model changes over it.
+
+In:  of many boxes: the changes of the features at the nearest point, what each column is at the ends of the box, and
+     bounds on the model over it (`mace.compilers.enclosures.bounds.Tight`).
+Out: `Nearest`: a distance below which no point of the box has the goal, and how far each feature may move.
+Promise: distances are bounded from below: in floats, and then lessened by `LOOSE`.
+
+The number that must grow by `need` from the nearest point c of a box grows by no more than the sum of what the features
+bring. Feature j brings at most `most`, and at most `rate` for each unit of its change beyond that at c. So the least
+that is paid is that of a knapsack whose parts may be cut: the sum of changes, by the features in order of what a unit
+of growth costs (Dantzig 1957); the largest change, by bisection. Where some points are known to be too far, a feature
+can move only as far as its reduced cost allows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.base.exact import nearest
+from mace.compilers.enclosures.bounds import UNSURE, Ball, Floats, Range, Tight
+from mace.compilers.enclosures.enclosed import lenient
+from mace.problem.distance import Norm
+from mace.search.box_goals import Needs
+
+LOOSE = 1e-9  # relative to a distance: what floats may be off by
+HALVINGS = 40  # of the largest change
+MOST = 1e200  # what is brought where no bound is known
+
+
+class Levels(NamedTuple):
+    """What the levels of a feature are: its columns' values, shape (levels, its columns), and its changes."""
+
+    values: Floats
+    deltas: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What belongs to which feature.
+
+    feature: of each column.    straight: the columns that are linear functions of a number.
+    levels:  of the features that have some.
+    """
+
+    feature: NDArray[np.intp]
+    straight: NDArray[np.bool_]
+    levels: dict[int, Levels]
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Of boxes: their columns and features.
+
+    columns: bounds on the columns, shape (boxes, columns).    at, first, last: the columns at the nearest point, and
+             at the lowest and highest value of a number.
+    delta:   the change of every feature at the nearest point, shape (boxes, features).
+    down, up: by how much more it is changed at the lowest and highest value; 0 for levels.
+    allowed: feature -> which of its levels, shape (boxes, levels).
+    """
+
+    columns: Range
+    at: Floats
+    first: Floats
+    last: Floats
+    delta: Floats
+    down: Floats
+    up: Floats
+    allowed: dict[int, NDArray[np.bool_]]
+
+
+class Gains(NamedTuple):
+    """What features may bring beyond the nearest point, shape (boxes, features).
+
+    free: for no change at all.    most: beyond that.    rate: of this, for each unit of change.
+    """
+
+    free: Floats
+    most: Floats
+    rate: Floats
+
+
+class Nearest(NamedTuple):
+    """What is known of boxes.
+
+    distance: below which no point of a box has the goal, shape (boxes,); infinite where none has.
+    limit:    how far each feature may move beyond the nearest point, shape (boxes, features); -1 where not at all.
+    loose:    how much of the bound is owed to what is not known of each feature, shape (boxes, features).
+    """
+
+    distance: Floats
+    limit: Floats
+    loose: Floats
+
+
+class _Paid(NamedTuple):
+    """What the growth costs.
+
+    distance: from below, shape (boxes,).    part: the sum in it.    price: of the last unit of growth in that sum.
+    order: what a unit of growth costs by each feature, shape (boxes, features).
+    """
+
+    distance: Floats
+    price: Floats
+    part: Floats
+    order: Floats
+
+
+class Nearness:
+    """How near boxes can have a goal, in a norm."""
+
+    def __init__(self, norm: Norm, layout: Layout, needs: Needs) -> None:
+        self.layout, self.needs = layout, needs
+        self.once, self.slope, self.peak = (np.array([nearest(charge[k]) for charge in norm.charges]) for k in range(3))
+        count = len(norm.charges)
+        self.belongs = (layout.feature[:, None] == np.arange(count)).astype(np.float64)
+        self.leveled = np.isin(np.arange(count), list(layout.levels))
+        # Columns of numbers that are no linear functions of these may change at once.
+        self.costly = layout.straight | self.leveled[layout.feature]
+        self.summed = bool((self.once > 0).any() or (self.slope > 0).any())
+        self.peaked = bool((self.peak > 0).any())
+
+    def of(self, sides: Sides, tight: Tight, farthest: float, within: Floats) -> Nearest:
+        """What is known of boxes of which only points nearer than `farthest` are of interest.
+
+        within: the distances within which the bounds hold, shape (boxes,).
+        """
+        shape = sides.delta.shape
+        distance, limit = np.full(shape[0], np.inf), np.full(shape, -1.0)
+        loose = np.zeros(shape)
+        for part in self.needs.parts:
+            here, far = np.zeros(shape[0]), np.full(shape, np.inf)
+            unknown = np.zeros(shape)
+            for number, least in part:
+                found = self._one(sides, tight, number, least, farthest)
+                harder = found.distance >= here
+                unknown[harder] = found.loose[harder]
+                here, far = np.maximum(here, found.distance), np.minimum(far, found.limit)
+            nearer = here < distance
+            loose[nearer] = unknown[nearer]
+            distance, limit = np.minimum(distance, here), np.maximum(limit, far)
+        limit[within < farthest] = np.inf
+        return Nearest(
+            np.where(distance < within, distance, np.where(within < farthest, within, distance)), limit, loose
+        )
+
+    def _one(self, sides: Sides, tight: Tight, number: int, least: float, farthest: float) -> Nearest:
+        """The same of one need."""
+        gains = self.gains(sides, tight.slopes[:, :, number])
+        need = least - (lenient(tight.at.high[:, number]) + gains.free.sum(axis=1))
+        need = np.where(np.isfinite(need), need, 0.0) * (1 - LOOSE)
+        never = lenient(tight.said.high[:, number]) < least
+        never |= gains.most.sum(axis=1) * (1 + LOOSE) < need
+        paid = self._paid(sides.delta, gains, need)
+        distance = np.where(never, np.inf, paid.distance * (1 - LOOSE))
+        limit = np.where(never[:, None], -1.0, self._limit(sides.delta, gains, paid, farthest))
+        loose = tight.blame[:, :, number] @ self.belongs + gains.free
+        return Nearest(distance, limit, loose)
+
+    # ------------------------------------------------------------------------------------------- what is near enough
+
+    def near(self, sides: Sides, within: Floats) -> tuple[Sides, Ball | None]:
+        """What of boxes is no farther than a distance, shape (boxes,); and what their columns' changes cost there."""
+        delta, layout = sides.delta, self.layout
+        base = np.where(delta > 0, self.once, 0.0) + self.slope * delta
+        part, top = base.sum(axis=1), (self.peak * delta).max(axis=1, initial=0.0)
+        ends = within * (1 + LOOSE) + 1e-12
+        once = np.where(delta > 0, 0.0, self.once)
+        left = ends - part - top
+        beyond = left[:, None] - once  # is left for the change itself
+        with np.errstate(all="ignore"):
+            reach = np.where(self.slope > 0, beyond / self.slope, np.where(beyond < 0, -1.0, np.inf))
+            reach = np.minimum(reach, np.where(self.peak > 0, (ends - part)[:, None] / self.peak - delta, np.inf))
+        reach = np.maximum(reach, 0.0)
+        first, last = sides.first.copy(), sides.last.copy()
+        down, up = np.minimum(sides.down, reach), np.minimum(sides.up, reach)
+        low, high = sides.columns.low.copy(), sides.columns.high.copy()
+        straight, feature = layout.straight, layout.feature
+        for ends_of, was, now in ((first, sides.down, down), (last, sides.up, up)):
+            with np.errstate(all="ignore"):
+                share = np.where(was > 0, np.minimum(now / was * (1 + LOOSE), 1.0), 1.0)[:, feature]
+            ends_of[:] = np.where(straight & (share < 1), sides.at + (ends_of - sides.at) * share, ends_of)
+        cut = straight & ((down < sides.down) | (up < sides.up))[:, feature]
+        size = UNSURE * sides.columns.size
+        low = np.where(cut, np.maximum(low, np.minimum(np.minimum(first, last), sides.at) - size), low)
+        high = np.where(cut, np.minimum(high, np.maximum(np.maximum(first, last), sides.at) + size), high)
+        allowed = {}
+        for j, (values, deltas) in layout.levels.items():
+            allowed[j] = sides.allowed[j] & (deltas - delta[:, [j]] <= np.maximum(reach[:, [j]], LOOSE))
+            columns = np.flatnonzero(feature == j)
+            some = allowed[j][:, :, None]
+            low[:, columns] = np.where(some, values, np.inf).min(axis=1, initial=np.inf)
+            high[:, columns] = np.where(some, values, -np.inf).max(axis=1, initial=-np.inf)
+        found = Sides(Range(low, high), sides.at, first, last, delta, down, up, allowed)
+        return found, self._ball(found, once, left) if self.summed else None
+
+    def _ball(self, sides: Sides, once: Floats, left: Floats) -> Ball:
+        """What the changes of columns cost in the sum; those of one feature share it."""
+        layout = self.layout
+        further = np.maximum(sides.down, sides.up)
+        shared = np.bincount(layout.feature[self.costly], minlength=len(self.once))
+        shares = np.where(self.costly, 1.0 / np.maximum(shared, 1)[layout.feature], 0.0)
+        for j, (_, deltas) in layout.levels.items():
+            more = np.where(sides.allowed[j], deltas - sides.delta[:, [j]], np.inf)
+            further[:, j] = np.where(more > LOOSE, more, np.inf).min(axis=1, initial=np.inf)
+            further[:, j] = np.where((sides.allowed[j] & (more <= LOOSE)).sum(axis=1) > 1, 0.0, further[:, j])
+            further[:, j] = np.where(np.isfinite(further[:, j]), further[:, j], 0.0)
+        costs = []
+        for change in (sides.down, sides.up):
+            moved = np.where(self.leveled, further, change)
+            whole = (self.slope * moved + np.where(moved > 0, once, 0.0))[:, layout.feature] * shares
+            costs.append(np.where(np.isfinite(whole), whole, 0.0) * (1 - LOOSE))
+        # At the least value of a column that falls its feature is at its highest.
+        falls = sides.first > sides.last
+        down, up = np.where(falls, costs[1], costs[0]), np.where(falls, costs[0], costs[1])
+        return Ball(down, up, np.maximum(left, 0.0))
+
+    # ------------------------------------------------------------------------------------------- what changes bring
+
+    def gains(self, sides: Sides, slopes: Floats) -> Gains:
+        """What features may bring by the slopes of their columns, shape (boxes, columns)."""
+        layout, shape = self.layout, sides.delta.shape
+        with np.errstate(all="ignore"):
+            up, down = (slopes * (end - sides.at) for end in (sides.last, sides.first))
+            bent = np.maximum(slopes * (sides.columns.high - sides.at), slopes * (sides.columns.low - sides.at))
+            straight = layout.straight
+            slack = UNSURE * np.abs(slopes) * sides.columns.size
+            free = np.where(straight, slack, np.maximum(bent, 0.0)) @ self.belongs
+            up, down = (np.where(straight, part, 0.0) @ self.belongs for part in (up, down))
+            most = np.maximum(np.maximum(up, down), 0.0)
+            rate = np.zeros(shape)
+            for part, change in ((up, sides.up), (down, sides.down)):
+                rate = np.fmax(rate, np.where(part > 0, part / change, 0.0))
+            for j in layout.levels:
+                free[:, j], most[:, j], rate[:, j] = self._of_levels(j, sides, slopes)
+        most = np.minimum(np.where(np.isnan(most), MOST, most), MOST)
+        return Gains(free, most, np.where(np.isnan(rate), np.inf, rate))
+
+    def _of_levels(self, j: int, sides: Sides, slopes: Floats) -> tuple[Floats, Floats, Floats]:
+        """The same of a feature with levels, each of which brings what it brings at once."""
+        columns, (values, deltas) = np.flatnonzero(self.layout.feature == j), self.layout.levels[j]
+        moved = slopes[:, None, columns] * (values[None] - sides.at[:, None, columns])
+        brings = moved.sum(axis=2) + UNSURE * np.abs(moved).sum(axis=2)
+        brings = np.where(sides.allowed[j], brings, 0.0)
+        further = deltas - sides.delta[:, [j]]
+        at_once = further <= LOOSE
+        free = np.maximum(np.where(at_once, brings, 0.0).max(axis=1, initial=0.0), 0.0)
+        more = np.where(at_once, 0.0, np.maximum(brings - free[:, None], 0.0))
+        rate = np.where(more > 0, more / np.where(at_once, 1.0, further), 0.0)
+        return free, more.max(axis=1, initial=0.0), rate.max(axis=1, initial=0.0)
+
+    # ------------------------------------------------------------------------------------------- what they cost
+
+    def _paid(self, delta: Floats, gains: Gains, need: Floats) -> _Paid:
+        """The least distance of what grows by `need`."""
+        base = np.where(delta > 0, self.once, 0.0) + self.slope * delta
+        part, top = base.sum(axis=1), (self.peak * delta).max(axis=1, initial=0.0)
+        order = self._order(delta, gains)
+        price = np.zeros(len(need))
+        if self.summed:
+            places = np.argsort(order, axis=1)
+            cost, most = np.take_along_axis(order, places, 1), np.take_along_axis(gains.most, places, 1)
+            before = np.cumsum(most, axis=1) - most
+            taken = np.clip(need[:, None] - before, 0.0, most)
+            price = np.where(taken > 0, cost, 0.0).max(axis=1, initial=0.0)
+            part = part + (taken * np.where(taken > 0, cost, 0.0)).sum(axis=1)
+        if self.peaked:
+            top = self._top(delta, gains, need, top)
+        return _Paid(part + top, price, part, order)
+
+    def _order(self, delta: Floats, gains: Gains) -> Floats:
+        """What a unit of growth costs in the sum, by each feature; infinite where it brings nothing."""
+        with np.errstate(all="ignore"):
+            once = np.where(delta > 0, 0.0, self.once) / gains.most
+            cost = np.where(self.slope > 0, self.slope / gains.rate, 0.0) + np.where(self.once > 0, once, 0.0)
+        return np.where(gains.most > 0, np.nan_to_num(cost, nan=0.0), np.inf)
+
+    def _top(self, delta: Floats, gains: Gains, need: Floats, base: Floats) -> Floats:
+        """The least of the largest change."""
+
+        def grown(top: Floats) -> Floats:
+            with np.errstate(all="ignore"):
+                change = np.where(self.peak > 0, top[:, None] / self.peak - delta, np.inf)
+                brought = np.where(gains.most > 0, gains.rate * np.maximum(change, 0.0), 0.0)
+            brought = np.where(np.isnan(brought), np.inf, brought)  # at once, and no change
+            return np.asarray(np.minimum(gains.most, brought).sum(axis=1))
+
+        low, high = base, base + self.peak.max(initial=0.0) * 1.0
+        enough = grown(low) >= need
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            short = grown(middle) < need
+            low, high = np.where(short, middle, low), np.where(short, high, middle)
+        return np.where(enough, base, low)
+
+    def _limit(self, delta: Floats, gains: Gains, paid: _Paid, farthest: float) -> Floats:
+        """How far each feature may move beyond the nearest point, if nothing as far as `farthest` is of interest."""
+        limit = np.full(delta.shape, np.inf)
+        if not np.isfinite(farthest):
+            return limit
+        ends = farthest * (1 + LOOSE) + 1e-12
+        if self.peaked:
+            base = np.where(delta > 0, self.once, 0.0) + self.slope * delta
+            with np.errstate(all="ignore"):
+                top = np.where(self.peak > 0, (ends - base.sum(axis=1))[:, None] / self.peak - delta, np.inf)
+            limit = np.minimum(limit, top)
+        if not self.summed:
+            return limit
+        left = (ends - paid.part)[:, None]
+        once = np.where(delta > 0, 0.0, self.once)
+        with np.errstate(all="ignore"):
+            price, saved = paid.price[:, None], np.maximum(paid.price[:, None] - paid.order, 0.0) * gains.most
+            saved = np.where(gains.most > 0, np.nan_to_num(saved), 0.0)
+            # The cost of a change e is at least part + saved + once + slope e - price * min(most, rate e).
+            spare = left - saved - once
+            beyond = (spare + price * gains.most) / self.slope  # where it brings all that it can
+            along = np.where(self.slope > price * gains.rate, spare / (self.slope - price * gains.rate), np.inf)
+            full = np.where(gains.rate > 0, gains.most / gains.rate, 0.0)
+            found = np.where(along < full, along, np.fmax(beyond, full))
+            free = np.where(spare + np.maximum(price * gains.most, 0.0) < 0, -1.0, np.inf)
+        found = np.where(self.slope > 0, np.where(np.isnan(found), np.inf, found), free)
+        return np.asarray(np.minimum(limit, np.where(found < 0, -1.0, found)))

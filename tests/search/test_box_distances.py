@@ -1,0 +1,176 @@
+"""How near boxes can have a goal: changes are bounded at every point of a ball, and distances are never too large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mace
+from mace.base.deadline import NEVER
+from mace.compilers.enclosures.bounds import Ball, Floats, Range, over
+from mace.compilers.enclosures.registry import enclosed
+from mace.explain.enclosed import Boxes, Said
+from mace.explain.explainers import explainer_of
+from mace.explain.unread import Unread
+from mace.problem.around import Place
+from mace.problem.distance import norm
+from mace.problem.goals import Classes
+from mace.search.aims import GoalAim
+from mace.search.asked import AskedModel
+from mace.search.blackbox import Calls
+from mace.search.chart import Chart
+from mace.search.protocol import Run, Task
+from mace.search.tabu import Tabu
+from mace.solve.protocol import Gap
+from mace.space.feature import Feature
+from mace.space.space import Space
+from tests.held_boxes import BOXES
+from tests.test_families_agree import sklearn
+
+FEATURES = 4
+
+
+def fitted(name: str, rng: np.random.Generator) -> Any:
+    """A model of a family, fitted to four numbers."""
+    family = next(one for one in BOXES if one.name == name)
+    X = pd.DataFrame(rng.normal(size=(60, FEATURES)), columns=list("abcd"))
+    y = X.a + X.b * X.c - X.d**2 + 1
+    if family.classes:
+        y = np.digitize(y, np.quantile(y, np.arange(1, family.classes) / family.classes))
+    return family.make(X, np.asarray(y), rng)
+
+
+def some_balls(rng: np.random.Generator, count: int) -> tuple[Range, Floats, Ball, Floats]:
+    """Boxes, a row in each, what changes may cost, and 20 rows of each box that cost no more."""
+    low = rng.normal(size=(count, FEATURES)) - rng.choice([0.01, 0.3, 3.0], (count, 1))
+    high = low + rng.choice([0.02, 0.6, 6.0], (count, 1)) * rng.random((count, FEATURES))
+    centre = np.where(rng.random(low.shape) < 0.3, low, low + (high - low) * rng.random(low.shape))
+    prices = rng.choice([0.0, 1.0, 2.0], (count, FEATURES))
+    ball = Ball((centre - low) * prices, (high - centre) * prices, rng.random(count) * (high - low).sum(axis=1))
+    ways = rng.choice([0.0, 1.0, 0.5], (20, count, FEATURES)) * rng.choice([-1.0, 1.0], (20, count, FEATURES))
+    moved = np.where(ways < 0, ways * (centre - low), ways * (high - centre))
+    cost = (np.abs(moved) * prices).sum(axis=2, keepdims=True)
+    return Range(low, high), centre, ball, centre + moved * np.minimum(1.0, ball.left[:, None] / (cost + 1e-300))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["boxes-tanh-2", "boxes-logistic", "boxes-SVC-rbf-2", "boxes-SVC-poly", "boxes-GaussianNB", "boxes-QDA",
+     "boxes-products-logistic", "boxes-splines", "boxes-votes", "boxes-neighbours", "boxes-hard-votes-2",
+     "boxes-calibrated-isotonic", "boxes-stacking-columns"],
+)  # fmt: skip
+def test_changes_from_a_centre_hold_in_a_ball(name: str) -> None:
+    rng = np.random.default_rng(5)
+    model = enclosed(fitted(name, rng))
+    columns, centre, ball, rows = some_balls(rng, 40)
+    tight = over(model.scores, columns, centre, ball)
+    slack = 1e-9 * (1 + np.abs(tight.said.high) + np.abs(tight.said.low))
+    for at in rows:
+        said = over(model.scores, Range(at, at)).said
+        moved = np.einsum("bk,bkn->bn", at - centre, tight.slopes)
+        # NaN bounds nothing.
+        assert not (said.low > np.fmin(tight.said.high, tight.at.high + moved) + slack).any()
+        assert not (said.high < np.fmax(tight.said.low, tight.at.low + moved) - slack).any()
+
+
+def test_a_ball_brings_what_is_best_for_its_price() -> None:
+    ball = Ball(np.array([[0.0, 1.0, 4.0]]), np.array([[2.0, 1.0, 4.0]]), np.array([2.0]))
+    down, up = np.zeros((1, 4, 1)), np.array([[[2.0], [4.0], [12.0], [0.5]]])
+    # The last costs nothing; of the others the second brings 4 for each unit, and the third 3.
+    assert ball.most(down, up)[0, 0] == pytest.approx(0.5 + 4 + 3)
+
+
+SPACE = Space(
+    [
+        Feature("a", "integer", 0, 8), Feature("b", "real", 0, 2, step="0.25"),
+        Feature("k", "categorical", levels=["u", "v", "w"]), Feature("o", "ordinal", levels=["low", "mid", "high"]),
+        Feature("z", "binary"),
+    ]
+)  # fmt: skip
+
+
+def small_model(rng: np.random.Generator) -> tuple[Any, pd.DataFrame]:
+    """A curved model of numbers, one of them through a logarithm, and of levels; and the rows that it was fitted on."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import make_pipeline
+
+    rows = pd.DataFrame(
+        {
+            "a": rng.integers(0, 9, 80), "b": rng.integers(0, 9, 80) / 4, "k": rng.choice(["u", "v", "w"], 80),
+            "o": rng.choice(["low", "mid", "high"], 80), "z": rng.integers(0, 2, 80),
+        }
+    )  # fmt: skip
+    y = rows.a / 4 + rows.b * (rows.k == "v") - (rows.o == "high") + rows.z + rng.normal(size=80) > 2
+    columns = ColumnTransformer(
+        [
+            ("l", sklearn("preprocessing.FunctionTransformer", func=np.log1p), ["a"]),
+            ("n", sklearn("preprocessing.StandardScaler"), ["b", "z"]),
+            ("c", sklearn("preprocessing.OneHotEncoder", sparse_output=False), ["k"]),
+            ("o", sklearn("preprocessing.OrdinalEncoder", categories=[["low", "mid", "high"]]), ["o"]),
+        ]
+    )
+    last = (
+        sklearn("svm.SVC", C=float(rng.choice([0.3, 3.0]))), sklearn("naive_bayes.GaussianNB"),
+        sklearn("neural_network.MLPClassifier", hidden_layer_sizes=(3,), activation="tanh", max_iter=150),
+        sklearn("neighbors.KNeighborsClassifier", n_neighbors=3),
+    )[int(rng.integers(4))]  # fmt: skip
+    return make_pipeline(columns, last).fit(rows, y.astype(int)), rows
+
+
+def all_points() -> pd.DataFrame:
+    """Every point of the space."""
+    values = [range(9), [k / 4 for k in range(9)], ["u", "v", "w"], ["low", "mid", "high"], [0, 1]]
+    return pd.MultiIndex.from_product(values, names=list(SPACE.names)).to_frame(index=False)
+
+
+def by_boxes(explainer: Unread, place: Place, wanted: int) -> Said:
+    """What bounds over boxes prove without a limit."""
+    calls = Calls(explainer.box, Chart(place), NEVER)
+    aim = GoalAim(Classes(frozenset({wanted})), (0, 1), None)
+    task = Task(place, AskedModel(lambda given: aim.said(calls, given), None, NEVER))
+    assert explainer.enclosure is not None
+    return Boxes(Run(Tabu(), task), aim, explainer.enclosure, Gap()).bounded(NEVER)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(8))
+def test_levels_and_logarithms_are_answered_as_by_every_point(seed: int) -> None:
+    from mace.space.axes import LevelAxis
+
+    rng = np.random.default_rng(seed)
+    model, rows = small_model(rng)
+    points = all_points()
+    said = model.predict(points)
+    explainer = explainer_of(model, SPACE)
+    assert isinstance(explainer, Unread) and explainer.enclosure is not None
+    for name in ("l0", "l1", "linf", {"l0": "1/4", "l1": "1/2", "linf": "1/4"}):
+        row = rows.iloc[int(rng.integers(80))]
+        decision = int(model.predict(rows.loc[[row.name]])[0])
+        place = Place(SPACE, SPACE.axes(row.to_dict()), norm(name, len(SPACE.features)))
+        found = by_boxes(explainer, place, 1 - decision)
+        indices = [
+            axis.levels() if isinstance(axis, LevelAxis) else list(range(axis.lower, axis.upper + 1))
+            for axis in place.axes
+        ]
+        there = pd.MultiIndex.from_product(indices).to_frame(index=False).to_numpy()[said != decision]
+        nearest = min((place.distance_of(tuple(map(int, point))) for point in there), default=None)
+        assert found.status == ("infeasible" if nearest is None else "optimal")
+        assert nearest is None or found.lower == nearest == place.distance_of(found.point)
+
+
+def test_a_perceptron_of_ten_numbers_is_proved() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 10))
+    y = (X[:, 0] + np.tanh(X[:, 1] * 2) + X[:, 2] * X[:, 3] / 2 > 0).astype(int)
+    names = [f"x{k}" for k in range(10)]
+    frame = pd.DataFrame(X, columns=names)
+    model = sklearn("neural_network.MLPClassifier", hidden_layer_sizes=(4,), activation="tanh", max_iter=2000,
+                    random_state=0).fit(frame, y)  # fmt: skip
+    space = Space([Feature(name, "real", -4, 4) for name in names])
+    row = frame.iloc[int(np.argmin(model.decision_function(frame) if hasattr(model, "decision_function")
+                                   else model.predict_proba(frame)[:, 1]))]  # fmt: skip
+    answer = mace.explain(model, space, row, goal=1, distance="linf", background=frame, timeout=None)
+    assert answer.status == "optimal" and answer.oracle == "search (boxes)"

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
 Ranged: TypeAlias = Callable[["Range"], "Range"]
 UNSURE = 2.0**-40
 TINY = 1e-290  # what underflows
@@ -494,12 +495,14 @@ class Tight(NamedTuple):
     at:     bounds on what they are at the centres, with the rest of `Change` and what all of the box may be off by.
     slopes: by which they change from there, shape (boxes, columns, numbers).
     blame:  as in `Change`.
+    error:  how far the library's floats may be off in the box, shape (boxes, numbers).
     """
 
     said: Range
     at: Range
     slopes: Floats
     blame: Floats
+    error: Floats
 
 
 def over(
@@ -512,9 +515,39 @@ def over(
     with np.errstate(all="ignore"):
         if centre is None:
             centre = columns.low + (columns.high - columns.low) / 2
-        found = function(Bounds.of_columns(columns, centre, ball)).tightened()
-        assert found.change is not None
-        change = found.change.alone
-        # Slopes times changes round as well.
-        at = change.centre.values.plus(change.rest).wider(found.error + unsure(columns.low.shape[1]) * change.size)
-        return Tight(found.said, at, change.slopes[:, :-1], change.blame[:, :-1])
+        return _tight(function(Bounds.of_columns(columns, centre, ball)))
+
+
+def of_boxes(function: Callable[[Bounds], Bounds], columns: Range) -> Bounds:
+    """The same by the operations alone, and nothing on changes."""
+    with np.errstate(all="ignore"):
+        return function(Bounds.of_columns(columns))
+
+
+def along(function: Callable[[Bounds], Bounds], columns: Range, centre: Floats, straight: Bools) -> Tight:
+    """The same on ways from a row of each box to another of its corners, as if the share of the way were its column.
+
+    columns:  the boxes; of each the row lies at one end of every column.
+    straight: which columns move in proportion to the way; the others do so in between.
+    """
+    with np.errstate(all="ignore"):
+        low, high = (side - centre for side in columns)
+        moved = np.where(straight, np.where(high > -low, high, low), 0.0)
+        slopes = np.stack([moved, np.zeros_like(moved)], axis=1)
+        margin = UNSURE * (np.abs(centre) + np.abs(moved)) + TINY
+        rest = Range(*(np.where(straight, 0.0, side) for side in (low, high))).wider(margin)
+        rest = Range(*(np.where((low == 0) & (high == 0), 0.0, side) for side in rest))
+        both = np.zeros((len(centre), 2))
+        span = Range(both, both + np.array([1.0, 0.0]))
+        at = Bounds(Range(centre, centre), np.zeros(centre.shape))
+        change = Change(at, slopes, rest, np.zeros(slopes.shape), span)
+        return _tight(function(replace(Bounds.of_columns(columns), change=change)))
+
+
+def _tight(bounds: Bounds) -> Tight:
+    found = bounds.tightened()
+    assert found.change is not None
+    change = found.change.alone
+    # Slopes times changes round as well.
+    at = change.centre.values.plus(change.rest).wider(found.error + unsure(change.slopes.shape[1]) * change.size)
+    return Tight(found.said, at, change.slopes[:, :-1], change.blame[:, :-1], found.error)

@@ -42,6 +42,7 @@ class Enclosed:
     probable:  the columns -> the probability of each class; None where that is not known.
     scoring:   the columns -> what the library calls its `decision_function`; None where that is not known.
     width:     about how many numbers are bounded at once, for each column.
+    additive:  whether each score is a sum of functions of one column each.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Enclosed:
     probable: Function | None = None
     scoring: Function | None = None
     width: int = 64
+    additive: bool = False
 
 
 class Leads(NamedTuple):
@@ -142,11 +144,15 @@ def of_table(table: Ensemble | Network) -> Enclosed:
     """A model that was read; raises UnreadableError for one in float32, and for trees that test categories."""
     if table.dtype == "float32" and isinstance(table, Network):
         raise UnreadableError(f"{table.name} in float32 is not bounded over boxes")
+    linear = isinstance(table, Network) and len(table.layers) == 1
     scores = _layers(table) if isinstance(table, Network) else _trees(table)
     if not table.classes:
-        return Enclosed(table.name, table.columns, (), _predicted(scores, table.link))
+        additive = linear and table.link is None
+        return Enclosed(table.name, table.columns, (), _predicted(scores, table.link), additive=additive)
     decisions = tuple(decision_of(table, k) for k in range(len(table.classes)))
-    return Enclosed(table.name, table.columns, table.classes, scores, decisions, _probable(scores, table), scores)
+    return Enclosed(
+        table.name, table.columns, table.classes, scores, decisions, _probable(scores, table), scores, additive=linear
+    )
 
 
 def _predicted(scores: Function, link: Link | None) -> Function:

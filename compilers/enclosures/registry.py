@@ -15,7 +15,7 @@ from typing import Any
 from mace.compilers.enclosures import calibrated, kernels, members, neighbours, smooth
 from mace.compilers.enclosures.bounds import Bounds
 from mace.compilers.enclosures.enclosed import Enclosed, Function, of_table
-from mace.compilers.enclosures.steps import step_function
+from mace.compilers.enclosures.steps import keeps_apart, step_function
 from mace.compilers.library import is_a
 from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.reading import read_coded, refuse_other_decision
@@ -88,6 +88,11 @@ def enclosed(model: Any) -> Enclosed:
     return found_table if any(is_a(model, path) for path in SCORED) else replace(found_table, scoring=None)
 
 
+def _made_by(step: Any) -> int:
+    """How many columns a step makes, where that is many."""
+    return int(getattr(step, "n_features_out_", 0) or getattr(step, "n_output_features_", 0))
+
+
 def behind(steps: Sequence[Any], model: Enclosed) -> Enclosed:
     """A model with steps before it, which are given the columns."""
     functions = [step_function(step) for step in steps if step is not None and not isinstance(step, str)]
@@ -110,5 +115,6 @@ def behind(steps: Sequence[Any], model: Enclosed) -> Enclosed:
     first = next(step for step in steps if step is not None and not isinstance(step, str))
     return Enclosed(
         model.name, int(first.n_features_in_), model.classes, scores, model.decisions, through(model.probable),
-        through(model.scoring), max(model.width, 2 * int(first.n_features_in_)),
+        through(model.scoring), max(model.width, 2 * int(first.n_features_in_), *map(_made_by, steps)),
+        model.additive and all(keeps_apart(step) for step in steps if step is not None and not isinstance(step, str)),
     )  # fmt: skip

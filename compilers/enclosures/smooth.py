@@ -85,7 +85,7 @@ def gaussians(model: Any) -> Enclosed:
     eye = np.eye(columns)
     moved = [(eye / np.sqrt(2 * s), -m / np.sqrt(2 * s)) for m, s in zip(means, spreads, strict=True)]
     bias = np.log(prior) - 0.5 * np.log(2 * np.pi * spreads).sum(axis=1)
-    return _of_squares(name_of(model), columns, classes, moved, bias)
+    return replace(_of_squares(name_of(model), columns, classes, moved, bias), additive=True)
 
 
 def quadratic(model: Any) -> Enclosed:

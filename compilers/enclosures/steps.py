@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import UNSURE, Bounds, Floats, Range, joined, power
+from mace.compilers.enclosures.bounds import TINY, UNSURE, Bounds, Floats, Range, joined, power
 from mace.compilers.enclosures.enclosed import Function
 from mace.compilers.library import is_a
 from mace.compilers.sklearn.common import columns_of, fitted, name_of, numbers
@@ -131,11 +131,12 @@ class _Curve:
         self.low, self.high = float(spline.t[degree]), float(spline.t[-degree - 1])
         self.kept = count if last else count - 1
         self.spline, self.steep = spline, spline.derivative()
+        self.bend = spline.derivative(2) if degree > 1 else None
         self.degree, self.knots = degree, np.asarray(spline.t, dtype=np.float64)
 
     def __call__(self, x: Bounds) -> Bounds:
         seen = Range(*(np.clip(side, self.low, self.high) for side in x.said))
-        slope = self._slopes(seen)
+        slope = self._between(self.steep, seen)
         inside = x.said.low < self.high, x.said.high > self.low
         moving = (inside[0] & inside[1]).astype(np.float64)
         beyond = (x.said.low < self.low) | (x.said.high > self.high)
@@ -153,13 +154,21 @@ class _Curve:
             return found
         own, tilt = x.change, (steep.low + steep.high) / 2
         part = ((steep.high - steep.low) / 2 + UNSURE * steep.size) * (own.size + own.rest.size) * (1 + UNSURE)
+        if self.degree > 1:
+            # Between its ends a curve is no farther from its chord than bends are strong, times width^2 / 8.
+            width = (seen.high - seen.low)[:, [0]]
+            ends = (np.asarray(self.spline(side[:, 0]))[:, : self.kept] for side in seen)
+            first, last = ends
+            chord = (last - first) / np.maximum(width, TINY)
+            away = self._between(self.bend, seen).size * width**2 / 4 + UNSURE * (4 + np.abs(chord) * width)
+            inside = ~beyond[:, [0]] & (width > 0) & (away < part)
+            tilt, part = np.where(inside, chord, tilt), np.where(inside, away, part)
         rest = own.rest.times(Range(tilt, tilt)).plus(Range(-part, part))
         blame = own.blame * np.abs(tilt)[:, None, :] + own.share * (2 * part)[:, None, :]
         return replace(found, change=own.after(self(own.centre), own.slopes * tilt[:, None, :], rest, blame))
 
-    def _slopes(self, seen: Range) -> Range:
-        """Bounds of the derivatives: a spline lies between its coefficients that count at a number."""
-        lower = self.steep
+    def _between(self, lower: Any, seen: Range) -> Range:
+        """Bounds of a derivative: a spline lies between its coefficients that count at a number."""
         coefficients = np.asarray(lower.c)[:, : self.kept]
         knots, degree = np.asarray(lower.t), int(lower.k)
         places = len(knots) - degree - 1
@@ -185,6 +194,7 @@ STEPS: dict[str, Callable[[Any], Function]] = {
     "sklearn.feature_selection.SelectKBest": selected,
     "sklearn.feature_selection.SelectFromModel": selected,
 }
+MADE_OF_SEVERAL = ("PCA", "TruncatedSVD", "PolynomialFeatures")
 MIXING = ("PolynomialFeatures", "SplineTransformer", "PCA", "TruncatedSVD")
 
 
@@ -194,6 +204,11 @@ def step_function(step: Any) -> Function:
         if is_a(step, path):
             return made(step)
     raise UnreadableError(f"{name_of(step)} is not bounded over boxes")
+
+
+def keeps_apart(step: Any) -> bool:
+    """Whether each of the columns that a step makes is made of one column."""
+    return not any(is_a(step, path) for path in STEPS if path.rpartition(".")[2] in MADE_OF_SEVERAL)
 
 
 def mixes(step: Any) -> bool:

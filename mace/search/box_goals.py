@@ -8,7 +8,7 @@ Promise: a row with the goal has all that one of the parts needs, as far as the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,11 +30,13 @@ class Need(NamedTuple):
 class Needs:
     """What gives a goal: all needs of one of the parts.
 
-    numbers: the columns -> the numbers that needs speak of.
+    numbers:  the columns -> the numbers that needs speak of.
+    additive: whether each of these is a sum of functions of one column each.
     """
 
     numbers: Function
     parts: tuple[tuple[Need, ...], ...]
+    additive: bool = False
 
 
 def needs_of(model: Enclosed, wanted: Wanted) -> Needs:
@@ -48,9 +50,9 @@ def needs_of(model: Enclosed, wanted: Wanted) -> Needs:
                 for decision in decisions
                 for part in decision
             )
-            return Needs(leads.function, parts)
+            return Needs(leads.function, parts, model.additive)
         case Value(between=between):
-            return _within(model.scores, 0, between)
+            return replace(_within(model.scores, 0, between), additive=model.additive)
         case Probability(label=label, between=between):
             return _within(_probable(model), model.classes.index(label), between)
         case Margin(label=label, by=by):

@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from mace.base.bits import members
 from mace.base.deadline import Deadline
 from mace.base.exact import nearest
-from mace.compilers.enclosures.bounds import Floats, Range, over
+from mace.compilers.enclosures.bounds import Ball, Floats, Range, over
 from mace.compilers.enclosures.reader import Enclosure, ends_of
 from mace.problem.distance import Norm
 from mace.problem.goals import Wanted
 from mace.search.box_distances import LOOSE, Layout, Levels, Nearest, Nearness, Sides
 from mace.search.box_goals import needs_of
+from mace.search.box_sums import Sums
 from mace.search.descent import Descent
 from mace.search.protocol import Run
 from mace.solve.lattice import attainable, denominator
@@ -113,6 +114,7 @@ class BoxSearch:
         self.most = len(self.axes) if self.place.most_changes is None else self.place.most_changes
         self.needs = needs_of(enclosure.model, wanted)
         self.nearness = Nearness(self.norm, self._layout(), self.needs)
+        self.sums = Sums(self.nearness, self.chart, enclosure.model.width) if self.needs.additive else None
         self.known: list[dict[Side, Edge]] = [{} for _ in self.axes]
         self.charges = [tuple(map(nearest, charge)) for charge in self.norm.charges]
         self.unit = denominator(self.axes, self.norm)
@@ -124,7 +126,8 @@ class BoxSearch:
         self.looked = 0
         self.waiting: list[tuple[float, int, Waiting]] = []
         edges = tuple(self._edge(j, side) for j, side in enumerate(whole(self.axes)))
-        self._push(Waiting(edges, 0.0, FIRST_STEP))
+        # Sums are bounded as well far off as nearby.
+        self._push(Waiting(edges, 0.0, FIRST_STEP if self.sums is None else np.inf))
 
     @cached_property
     def of_feature(self) -> list[list[int]]:
@@ -154,7 +157,7 @@ class BoxSearch:
 
         most: how many boxes to look at.
         """
-        why, size = "", at_once(self.enclosure)
+        why, size = "", at_once(self.enclosure) if self.sums is None else self.sums.boxes_at_once
         first = self.looked
         while self.waiting:
             why = deadline.why if deadline.over else self.run.task.asked.why
@@ -257,7 +260,7 @@ class BoxSearch:
 
     def _enough(self, distance: float) -> bool:
         """Whether nothing as far as that is of use; what only the gap leaves out is kept in mind."""
-        if self.unit is not None and distance >= self.far * (1 - 2 * ROUNDED):
+        if self.unit is not None and self.unit <= FINEST and distance >= self.far * (1 - 2 * ROUNDED):
             return True
         near = max(self.near_enough[0], self.near_enough[1] * self.far) * (1 - LOOSE)
         if self.far == np.inf or self.far - distance > near:
@@ -280,8 +283,7 @@ class BoxSearch:
         """What is left of boxes: themselves, where all that is near was looked at; or their parts."""
         within = self._radii(boxes)
         sides, ball = self.nearness.near(self._sides(boxes), within)
-        tight = over(self.needs.numbers, sides.columns, sides.at, ball)
-        found = self.nearness.of(sides, tight, self.far, within)
+        found = self._nearest(sides, ball, within)
         kept: list[int] = []
         parts: list[Waiting] = []
         for k, one in enumerate(boxes):
@@ -304,6 +306,20 @@ class BoxSearch:
                 step = max(boxes[k].step / 2, LEAST_STEP)
                 parts += [Waiting(part, least, step) for part in self._parts(boxes[k].edges, found, k)]
         return parts
+
+    def _nearest(self, sides: Sides, ball: Ball | None, within: Floats) -> Nearest:
+        """What is known of boxes; rows that may have the goal are asked about on the way."""
+        if self.sums is None:
+            tight = over(self.needs.numbers, sides.columns, sides.at, ball)
+            return self.nearness.of(sides, tight, self.far, within)
+        found, rows = self.sums.of(sides, self.far, within)
+        self._learn(self.chart.snap(rows))
+        return found
+
+    def _learn(self, rows: Floats) -> None:
+        """Ask about some rows of the chart."""
+        for row in rows[self.run.scores(rows).valid]:
+            self.know(self.chart.point(row))
 
     def _parts(self, edges: tuple[Edge, ...], found: Nearest, k: int) -> list[tuple[Edge, ...]]:
         """A box without what is too far, or divided where that is not much."""
@@ -362,10 +378,12 @@ def _within(axis: Axis, edge: Edge, limit: float) -> tuple[Side, bool]:
         return (edge.index, edge.index), True
     if limit >= 0.9 * farthest:
         return side, False
-    reach = (Fraction(limit) + delta) * axis.scale * (1 + Fraction(1, 10**9))
+    # The limit is loose already; what is added spares points the rounding of `scale`.
+    reach = (Fraction(limit) * (1 + Fraction(1, 10**9)) + delta) * axis.scale
     low = max(side[0], axis.grid.ceil(axis.start_value - reach))
     high = min(side[1], axis.grid.floor(axis.start_value + reach))
-    return (min(low, edge.index), max(high, edge.index)), limit < 0.5 * farthest
+    found = min(low, edge.index), max(high, edge.index)
+    return found, found != side and limit < 0.5 * farthest
 
 
 def _middle(axis: GridAxis, side: tuple[int, int]) -> int:

@@ -136,7 +136,7 @@ def by_boxes(explainer: Unread, place: Place, wanted: int) -> Said:
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(12))
 def test_levels_and_logarithms_are_answered_as_by_every_point(seed: int) -> None:
     from mace.space.axes import LevelAxis
 

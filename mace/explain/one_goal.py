@@ -22,7 +22,7 @@ from mace.base.deadline import Deadline
 from mace.certify.sets import Fact
 from mace.explain.averaged import under, without
 from mace.problem.goal_means import whole_of
-from mace.problem.proof import Dual, Multipliers, Node, Tighten
+from mace.problem.proof import Dual, Multipliers, ProofNode, Tighten
 from mace.problem.question import Question
 from mace.solve.ensembles.mean_cover import Refuted
 from mace.tables.table import Compare, Ensemble, Floats, Network, Table
@@ -122,7 +122,7 @@ def _touched(question: Question, facts: Sequence[Fact]) -> tuple[Question, list[
     return replace(question, goal=goal, model=wide), found
 
 
-def _placed(node: Node, places: Sequence[int], count: int) -> Node:
+def _placed(node: ProofNode, places: Sequence[int], count: int) -> ProofNode:
     """A node whose multipliers of comparisons stand at these places of so many."""
 
     def spread(parts: Sequence[Multipliers]) -> Iterator[Multipliers]:

@@ -30,7 +30,7 @@ from mace.problem.goal_means import is_mean
 from mace.problem.goals import Classes, Margin, Wanted
 from mace.problem.lines import lines_of
 from mace.problem.plausibility import from_row, least_of
-from mace.problem.proof import FromRow, Leaf, Node, Proof
+from mace.problem.proof import FromRow, Leaf, Proof, ProofNode
 from mace.problem.question import Question
 from mace.solve.background import Background
 from mace.solve.choice import choose
@@ -275,7 +275,7 @@ class Search:
         bracket = Bracket(point=best, upper=None if best is None else question.distance_of(best))
         searched: Searched | None = None
         left: list[Fraction] = []  # bounds of rows that were not closed
-        proofs: list[Node] = []
+        proofs: list[ProofNode] = []
         proved = True
         for least, row in least_of(question, distance):
             if bracket.why or bracket.upper is not None and least >= bracket.upper:

@@ -1,7 +1,7 @@
 """A question about forms in doubles: what pieces of the axes and leaves of trees add to the forms and to the goal.
 
 In:  a question whose distance has `Forms`, about an ensemble or a linear model, and one part of its goal.
-Out: `Frame`, its arrays, and `bound`: what given multipliers prove of a box.
+Out: `FormsPart`, its arrays, and `bound`: what given multipliers prove of a box.
 Promise: `bound` is a lower bound of the distance of every point of the box that has the part of the goal, in exact
 arithmetic, whatever multipliers it is given: what doubles may lose is taken off.
 
@@ -94,7 +94,7 @@ class Items(NamedTuple):
     high: Array
 
 
-class Frame:
+class FormsPart:
     """One part of the goal.
 
     effects: (items, forms) of a level; (axes, forms) `slopes` of a number, per change by its whole scale.

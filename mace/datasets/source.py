@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from mace.base.arguments import spelled
 from mace.base.escape import short
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.datasets.cscf import PERSONS, Persons, persons
 from mace.datasets.dataset import Dataset
 from mace.errors import FileError

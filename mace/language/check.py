@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import assert_never
 
-from mace.base.meant import closest, few
+from mace.base.suggestions import closest, few
 from mace.errors import ProgramError, Span
 from mace.language.kinds import BOOL, NUMBER, Kind, Kinds
 from mace.language.paths import path_text, path_to

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from mace.base.deadline import Deadline
 from mace.base.escape import short
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.errors import MaceError
 from mace.plans.attempts import SearchResult
 from mace.plans.search import Search

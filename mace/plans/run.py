@@ -18,7 +18,7 @@ from mace.base.deadline import Deadline, now
 from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.figures import at_least, at_most
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.errors import MaceError
 from mace.explain.explainer import Explainer
 from mace.plans.aims import STEPS, Aimed, aims_of, best, count_of, front, touched, within

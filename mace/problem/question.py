@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mace.base.exact import ranks_to_floats
 from mace.base.kept import Recent
-from mace.base.meant import few
+from mace.base.suggestions import few
 from mace.errors import ModelError
 from mace.problem.around import Around, program_inputs
 from mace.problem.budget import Budget

@@ -298,7 +298,7 @@ class Plain:
             if self.bound.excludes(self.question.distance_of(self._load(node))):
                 book.state[node] = kernel.DISTANCE
             else:
-                book.settled[node] = 1
+                book.settled[node] = kernel.NEAR_ENOUGH
                 kernel.push(book, node)
                 alive = True
         return alive

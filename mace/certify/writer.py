@@ -18,9 +18,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mace.base.cache import Kept
 from mace.base.deadline import NEVER, Deadline
 from mace.base.files import write_whole
-from mace.base.kept import Kept
 from mace.base.views import view
 from mace.certify.elaboration import of_trees
 from mace.certify.models import WRITING

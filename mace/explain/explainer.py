@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from numpy.typing import NDArray
 
 from mace.base.arguments import checked, is_frame
+from mace.base.cache import Kept
 from mace.base.deadline import NEVER, Deadline, now, stoppable
 from mace.base.escape import short
-from mace.base.kept import Kept
 from mace.base.views import view
 from mace.errors import MaceError, ModelError
 from mace.explain.answer import Answer

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mace.base.cache import Recent
 from mace.base.exact import exact, moderate, nearest
-from mace.base.kept import Recent
 from mace.problem.budget import Budget, started
 from mace.problem.distance import Cost, Distance, DistanceProgram, NearestRow, Norm, together
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.cache import Kept, Recent
 from mace.base.exact import UNIT_ROUNDOFF, first_float
-from mace.base.kept import Kept, Recent
 from mace.errors import EverywhereError, NowhereError
 from mace.problem.goal_softmax import Covered, with_scores
 from mace.problem.goals import Classes, Probability

@@ -17,8 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from mace.base.cache import Recent
 from mace.base.files import read_text
-from mace.base.kept import Recent
 from mace.errors import ProgramError, SpaceError
 from mace.language import (
     Bool,

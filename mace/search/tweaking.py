@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.kept import Kept
+from mace.base.cache import Kept
 from mace.problem.question import Question
 from mace.search.chart import Bools, Chart, Floats
 from mace.search.limits import check

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.cache import Recent
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import as_written, exact
-from mace.base.kept import Recent
 from mace.problem.distance import Norm
 from mace.problem.exclusions import AvoidNear
 from mace.problem.question import Question

@@ -26,9 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.cache import Kept, Recent
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import exact
-from mace.base.kept import Kept, Recent
 from mace.problem.distance import Charge, Norm
 from mace.problem.lines import Line, both_ways
 from mace.problem.question import Question

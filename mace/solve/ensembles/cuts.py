@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.cache import Kept, Recent
 from mace.base.exact import first_holding_each, nearest
-from mace.base.kept import Kept, Recent
 from mace.errors import ModelError
 from mace.problem.question import Question
 from mace.space.axes import Axis, GridAxis, LevelAxis

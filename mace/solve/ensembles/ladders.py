@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.base.kept import Recent
+from mace.base.cache import Recent
 from mace.solve.ensembles.cells import Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
 

@@ -206,7 +206,7 @@ def split(ground: Ground, book: Book, node: int, box: Box, axis: int, cut: int, 
 
 @compiled
 def standing(child: Array, state: Array, key: Array, claim: int) -> Array:
-    """For every node the one that is proved in its place: itself, or a half of its box, where the other is far away.
+    """For every node the one whose proof stands for it: itself, or one half of its box where the other is far away.
 
     child, state, key: as in `Book`; claim: keys from it on are far away for certain.
     Lemma: let no point of one half be nearer than the claim. On the axis that was cut, a leaf costs in the box what it
@@ -265,15 +265,11 @@ def may_have_goal(forest: Forest, aim: Aim, near: Array) -> bool:
     return False
 
 
-@compiled
-def choose(
-    ground: Ground, gain: Array, box: Box, best: Array, scratch: Scratch, spare: Any, key: int, limit: int
-) -> Place:
-    """The cut that costs the far side most for the margin that it takes from the near side.
+@lean
+def mark(ground: Ground, gain: Array, box: Box, best: Array, scratch: Scratch) -> int:
+    """Score every cut on the way to a tree's best leaf by the margin of that leaf; returns how many cuts there are.
 
-    Separating tests are those on the way to a tree's best leaf that the nearest point answers otherwise. A cut at one
-    of them takes away the best leaf of every tree whose leaf lies beyond it. Long because the marks made in the first
-    half, and taken back in the second, are shared by all trees.
+    What is marked stands in `scratch.touched`, not in order; `choose` takes the marks back.
     """
     sides = scratch.kept.sides
     count = 0
@@ -300,8 +296,41 @@ def choose(
                 scratch.score[g] = 0.0
                 count += 1
             scratch.score[g] += margin
-    touched = scratch.touched[:count]
+    return count
+
+
+@lean
+def add_beyond(score: Array, touched: Array, begin: int, end: int, near: int) -> None:
+    """Add up the scores of an ordered axis, touched[begin:end]: a cut takes the leaves beyond it away, too.
+
+    Below the cut `near`, at which the nearest point lies, they add up from the lowest cut, above it from the highest.
+    """
+    total = 0.0
+    for i in range(begin, end):
+        if touched[i] >= near:
+            break
+        total += score[touched[i]]
+        score[touched[i]] = total
+    total = 0.0
+    for i in range(end - 1, begin - 1, -1):
+        if touched[i] < near:
+            break
+        total += score[touched[i]]
+        score[touched[i]] = total
+
+
+@compiled
+def choose(
+    ground: Ground, gain: Array, box: Box, best: Array, scratch: Scratch, spare: Any, key: int, limit: int
+) -> Place:
+    """The cut that costs the far side most for the margin that it takes from the near side.
+
+    Separating tests are those on the way to a tree's best leaf that the nearest point answers otherwise. A cut at one
+    of them takes away the best leaf of every tree whose leaf lies beyond it.
+    """
+    touched = scratch.touched[: mark(ground, gain, box, best, scratch)]
     touched.sort()
+    count = len(touched)
     chosen_axis, chosen_cut, highest = -1, -1, -1.0
     deficit = float(spare) + 1.0
     reach = limit - key if limit < NO_LIMIT else box.total[0] + box.total[1] + 64
@@ -316,19 +345,7 @@ def choose(
         while end < count and touched[end] < stop:
             end += 1
         if ground.grid[axis]:
-            # Leaves beyond a cut: below the nearest cell add up from the lowest, above it from the highest.
-            total = 0.0
-            for i in range(begin, end):
-                if touched[i] - ground.base[axis] >= box.near[axis]:
-                    break
-                total += scratch.score[touched[i]]
-                scratch.score[touched[i]] = total
-            total = 0.0
-            for i in range(end - 1, begin - 1, -1):
-                if touched[i] - ground.base[axis] < box.near[axis]:
-                    break
-                total += scratch.score[touched[i]]
-                scratch.score[touched[i]] = total
+            add_beyond(scratch.score, touched, begin, end, ground.base[axis] + box.near[axis])
         for i in range(begin, end):
             g = touched[i]
             scratch.marked[g] = 0
@@ -455,6 +472,63 @@ def divide(
 
 
 @lean
+def look(
+    ground: Ground, forest: Forest, aim: Aim, book: Book, box: Box, scratch: Scratch, stack: Stack, limit: int, c: int,
+    part: int, place: int, came: int,
+) -> int:  # fmt: skip
+    """Find the leaves of the box that add most to comparison c, for this part of the goal; returns what they add up to.
+
+    Where that is less than needed, it may stop with some sum that is less, too. Walks count as work.
+    place, came: where what the box inherits is kept, and the axis along which it was cut off; place -1 for nothing.
+    """
+    gain, best, trees = forest.gain[c], scratch.best[c], len(forest.roots)
+    scratch.fresh[c] = part + 1
+    if place >= 0:
+        book.count[WORK] += best_again(
+            ground, forest, gain, aim.need[c], box, limit, scratch.kept, place, c, came, scratch.near, best, stack
+        )
+        return sum_of(gain, best)
+    total = np.int64(0)
+    for t in range(trees):
+        total += gain[forest.roots[t]]
+    for t in range(trees):  # Invariant: the best leaves add up to no more than `total`.
+        best[t] = best_leaf(ground, forest, gain, forest.roots[t], box, limit, scratch.near[t], stack)
+        total += gain[best[t]] - gain[forest.roots[t]]
+        book.count[WORK] += 1
+        if total < aim.need[c]:
+            scratch.fresh[c] = 0
+            break
+    return int(total)
+
+
+@lean
+def sum_of(gain: Array, leaves: Array) -> int:
+    """What these leaves add up to."""
+    total = np.int64(0)
+    for t in range(len(leaves)):
+        total += gain[leaves[t]]
+    return int(total)
+
+
+@lean
+def nearest_refuted(forest: Forest, aim: Aim, scratch: Scratch, part: int) -> tuple[int, Any]:
+    """The comparison that the nearest point fails and that is nearest to being refuted; by how much it is not.
+
+    -1 where the nearest point passes all comparisons of the part of the goal.
+    """
+    chosen, spare = -1, np.int64(0)
+    for i in range(aim.begin[part], aim.begin[part + 1]):
+        c = aim.part_of[i]
+        here = total = np.int64(0)
+        for t in range(len(forest.roots)):
+            total += forest.gain[c, scratch.best[c, t]]
+            here += forest.gain[c, scratch.near[t]]
+        if here < aim.need[c] and (chosen < 0 or total - aim.need[c] < spare):
+            chosen, spare = c, total - aim.need[c]
+    return chosen, spare
+
+
+@lean
 def run(
     ground: Ground, forest: Forest, whole: Forest, aim: Aim, book: Book, box: Box, scratch: Scratch, stack: Stack,
     limit: int, width: int, stop: int, most_changes: int, budget: int,
@@ -495,32 +569,11 @@ def run(
                 open_part = True
                 for i in range(aim.begin[part], aim.begin[part + 1]):
                     c = aim.part_of[i]
-                    total = np.int64(0)
-                    if scratch.fresh[c] != part + 1 and place >= 0 and part == inherited:
-                        scratch.fresh[c] = part + 1
-                        count[WORK] += best_again(
-                            ground, forest, forest.gain[c], aim.need[c], box, limit, scratch.kept, place, c, came,
-                            near, scratch.best[c], stack,
-                        )  # fmt: skip
-                        for t in range(trees):
-                            total += forest.gain[c, scratch.best[c, t]]
-                    elif scratch.fresh[c] != part + 1:
-                        scratch.fresh[c] = part + 1
-                        for t in range(trees):
-                            total += forest.gain[c, forest.roots[t]]
-                        for t in range(trees):  # Invariant: the best leaves add up to no more than `total`.
-                            best = best_leaf(
-                                ground, forest, forest.gain[c], forest.roots[t], box, limit, near[t], stack
-                            )
-                            scratch.best[c, t] = best
-                            total += forest.gain[c, best] - forest.gain[c, forest.roots[t]]
-                            count[WORK] += 1
-                            if total < aim.need[c]:
-                                scratch.fresh[c] = 0
-                                break
+                    if scratch.fresh[c] == part + 1:
+                        total = sum_of(forest.gain[c], scratch.best[c])
                     else:
-                        for t in range(trees):
-                            total += forest.gain[c, scratch.best[c, t]]
+                        here = place if part == inherited else -1
+                        total = look(ground, forest, aim, book, box, scratch, stack, limit, c, part, here, came)
                     if total < aim.need[c]:
                         part += 1
                         open_part = False
@@ -528,16 +581,7 @@ def run(
             if part == parts:
                 book.state[node] = TREES
                 break
-            # The comparison that the nearest point fails and that is nearest to being refuted.
-            chosen, spare = -1, np.int64(0)
-            for i in range(aim.begin[part], aim.begin[part + 1]):
-                c = aim.part_of[i]
-                here = total = np.int64(0)
-                for t in range(trees):
-                    total += forest.gain[c, scratch.best[c, t]]
-                    here += forest.gain[c, near[t]]
-                if here < aim.need[c] and (chosen < 0 or total - aim.need[c] < spare):
-                    chosen, spare = c, total - aim.need[c]
+            chosen, spare = nearest_refuted(forest, aim, scratch, part)
             if chosen >= 0:
                 axis, cut = choose(ground, forest.gain[chosen], box, scratch.best[chosen], scratch, spare, key, limit)
             else:  # Too close to call by sums: only the cell of the nearest point is decided by its float sums.

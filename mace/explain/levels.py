@@ -55,7 +55,7 @@ class Held(NamedTuple):
 
 @dataclass
 class _Run:
-    """One answer on its way."""
+    """What the levels of one answer share: how points are searched for, what earlier levels hold, the best point."""
 
     search: Search
     confirmation: Confirmation

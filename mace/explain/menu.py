@@ -162,7 +162,7 @@ def menu(solver: RowSolver, priorities: Sequence[Priority], assumed: Sequence[st
 
 
 class _Menus:
-    """One menu on its way."""
+    """The search for the menu of one row, and what is known of sets of features by now, as masks over `free`."""
 
     def __init__(self, solver: RowSolver, priorities: Sequence[Priority], assumed: Sequence[str]) -> None:
         self.solver, self.priorities, self.assumed = solver, priorities, assumed

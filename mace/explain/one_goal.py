@@ -33,7 +33,10 @@ DIFFERENT = "the proofs of its single answers are about different pieces of the 
 def under_one_goal(
     question: Question, table: Table, facts: Sequence[Fact], refuted: Sequence[Refuted], deadline: Deadline
 ) -> tuple[Question, list[Fact]]:
-    """See the module's docstring.    table: the model's own; refuted: the scores that all the facts refute together."""
+    """One goal that every fact can be proved under, and the facts under it; without their proofs where there is none.
+
+    table: the model's own; refuted: the scores that all the facts refute together.
+    """
     proved = [fact for fact in facts if fact.proof is not None]
     if isinstance(table, Ensemble) and refuted:
         return _of_mean(question, table, facts, refuted, deadline)

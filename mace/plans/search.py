@@ -52,7 +52,7 @@ class Inherited(NamedTuple):
 
     @property
     def older(self) -> Inherited:
-        """As a part of the node has it."""
+        """What is handed on to a part of the node: the same, older by one division."""
         return self._replace(stale=self.stale + 1)
 
 
@@ -110,7 +110,7 @@ class Search:
 
     @property
     def _most(self) -> float | None:
-        """The same, rounded up."""
+        """The value of the best plan, rounded up; None where none is known."""
         return above(self.found.plan.value) if self.found.plan else None
 
     def _done(self, bound: float) -> bool:

@@ -54,7 +54,7 @@ class Around:
 
     @cached_property
     def _distances(self) -> Recent[Fraction]:
-        """By point: search, driver and answer all ask about the same few."""
+        """Distances by point, cached: search, driver and answer all ask about the same few points."""
         return Recent()
 
     def _distance_of(self, point: Point) -> Fraction:
@@ -93,7 +93,7 @@ class Around:
 
     @cached_property
     def _peaks(self) -> list[float]:
-        """What a change of each whole range asks of the largest, about; infinity where floats are not near to it."""
+        """About how large a change of a feature's whole range counts; infinity where no float is near to that."""
         assert isinstance(self.distance, Norm)
         peaks = [(charge.peak, nearest(charge.peak)) for charge in self.distance.charges]
         return [rough if moderate(rough) or not peak else math.inf for peak, rough in peaks]
@@ -106,7 +106,7 @@ class Around:
 
     @cached_property
     def _costs(self) -> Recent[Cost]:
-        """By feature and value: points of one search share most of theirs."""
+        """Costs by feature and value, cached: points of one search share most of their values."""
         return Recent(4096)
 
     def distance_between(self, one: Point, other: Point) -> Fraction:

@@ -69,7 +69,7 @@ class FeatureTweaking:
         return "pft" if self.plausible else "ft"
 
     def refusal(self, task: Task) -> str | None:
-        """It reads trees."""
+        """Why it does not take a task: it reads trees."""
         place = task.place
         if not isinstance(place, Question) or not isinstance(place.model, Ensemble):
             return "it reads the trees of an ensemble"

@@ -284,7 +284,7 @@ class _ByLevel(NamedTuple):
 
 @lru_cache(1 << 10)
 def _by_level(axis: LevelAxis) -> _ByLevel:
-    """The same few axes come again and again, with another start."""
+    """What depends on an axis of levels alone, cached: the same few axes come again and again, with another start."""
     allowed = np.array([axis.allows(k) for k in range(axis.count + 1)])
     return _ByLevel(allowed, np.array([*(float(axis.delta(k)) for k in range(axis.count)), 0.0]))
 

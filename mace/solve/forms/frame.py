@@ -50,7 +50,7 @@ class Multipliers(NamedTuple):
         return float(np.ldexp(1.0, int(np.frexp(self.prices.max(initial=0.0))[1]) - FINE - 1))
 
     def written(self) -> Multipliers:
-        """As a proof holds them."""
+        """These multipliers, rounded as a proof writes them."""
         unit = 2 * self.unit  # rounded up, the largest may reach the next power of two
         return Multipliers(np.round(self.forms * 2.0**FINE) / 2.0**FINE, self.goal, np.round(self.prices / unit) * unit)
 
@@ -95,7 +95,7 @@ class Items(NamedTuple):
 
 
 class FormsPart:
-    """One part of the goal.
+    """One part of the goal, in arrays: what levels, numbers and leaves add to the forms and to its comparisons.
 
     effects: (items, forms) of a level; (axes, forms) `slopes` of a number, per change by its whole scale.
     jumps: (axes,) what the change of a number costs once, beside the forms.

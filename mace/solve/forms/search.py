@@ -53,7 +53,7 @@ class FormsNode(NamedTuple):
 
 
 class Search:
-    """One question; `known` is a point with the goal, or None."""
+    """Branch and bound for one question; `known` is a point with the goal, or None."""
 
     def __init__(self, witnesses: Witnesses, known: Point | None, gap: Gap, deadline: Deadline) -> None:
         self.witnesses, self.gap, self.deadline = witnesses, gap, deadline

@@ -472,63 +472,6 @@ def divide(
 
 
 @lean
-def look(
-    ground: Ground, forest: Forest, aim: Aim, book: Book, box: Box, scratch: Scratch, stack: Stack, limit: int, c: int,
-    part: int, place: int, came: int,
-) -> int:  # fmt: skip
-    """Find the leaves of the box that add most to comparison c, for this part of the goal; returns what they add up to.
-
-    Where that is less than needed, it may stop with some sum that is less, too. Walks count as work.
-    place, came: where what the box inherits is kept, and the axis along which it was cut off; place -1 for nothing.
-    """
-    gain, best, trees = forest.gain[c], scratch.best[c], len(forest.roots)
-    scratch.fresh[c] = part + 1
-    if place >= 0:
-        book.count[WORK] += best_again(
-            ground, forest, gain, aim.need[c], box, limit, scratch.kept, place, c, came, scratch.near, best, stack
-        )
-        return sum_of(gain, best)
-    total = np.int64(0)
-    for t in range(trees):
-        total += gain[forest.roots[t]]
-    for t in range(trees):  # Invariant: the best leaves add up to no more than `total`.
-        best[t] = best_leaf(ground, forest, gain, forest.roots[t], box, limit, scratch.near[t], stack)
-        total += gain[best[t]] - gain[forest.roots[t]]
-        book.count[WORK] += 1
-        if total < aim.need[c]:
-            scratch.fresh[c] = 0
-            break
-    return int(total)
-
-
-@lean
-def sum_of(gain: Array, leaves: Array) -> int:
-    """What these leaves add up to."""
-    total = np.int64(0)
-    for t in range(len(leaves)):
-        total += gain[leaves[t]]
-    return int(total)
-
-
-@lean
-def nearest_refuted(forest: Forest, aim: Aim, scratch: Scratch, part: int) -> tuple[int, Any]:
-    """The comparison that the nearest point fails and that is nearest to being refuted; by how much it is not.
-
-    -1 where the nearest point passes all comparisons of the part of the goal.
-    """
-    chosen, spare = -1, np.int64(0)
-    for i in range(aim.begin[part], aim.begin[part + 1]):
-        c = aim.part_of[i]
-        here = total = np.int64(0)
-        for t in range(len(forest.roots)):
-            total += forest.gain[c, scratch.best[c, t]]
-            here += forest.gain[c, scratch.near[t]]
-        if here < aim.need[c] and (chosen < 0 or total - aim.need[c] < spare):
-            chosen, spare = c, total - aim.need[c]
-    return chosen, spare
-
-
-@lean
 def run(
     ground: Ground, forest: Forest, whole: Forest, aim: Aim, book: Book, box: Box, scratch: Scratch, stack: Stack,
     limit: int, width: int, stop: int, most_changes: int, budget: int,
@@ -569,11 +512,32 @@ def run(
                 open_part = True
                 for i in range(aim.begin[part], aim.begin[part + 1]):
                     c = aim.part_of[i]
-                    if scratch.fresh[c] == part + 1:
-                        total = sum_of(forest.gain[c], scratch.best[c])
+                    total = np.int64(0)
+                    if scratch.fresh[c] != part + 1 and place >= 0 and part == inherited:
+                        scratch.fresh[c] = part + 1
+                        count[WORK] += best_again(
+                            ground, forest, forest.gain[c], aim.need[c], box, limit, scratch.kept, place, c, came,
+                            near, scratch.best[c], stack,
+                        )  # fmt: skip
+                        for t in range(trees):
+                            total += forest.gain[c, scratch.best[c, t]]
+                    elif scratch.fresh[c] != part + 1:
+                        scratch.fresh[c] = part + 1
+                        for t in range(trees):
+                            total += forest.gain[c, forest.roots[t]]
+                        for t in range(trees):  # Invariant: the best leaves add up to no more than `total`.
+                            best = best_leaf(
+                                ground, forest, forest.gain[c], forest.roots[t], box, limit, near[t], stack
+                            )
+                            scratch.best[c, t] = best
+                            total += forest.gain[c, best] - forest.gain[c, forest.roots[t]]
+                            count[WORK] += 1
+                            if total < aim.need[c]:
+                                scratch.fresh[c] = 0
+                                break
                     else:
-                        here = place if part == inherited else -1
-                        total = look(ground, forest, aim, book, box, scratch, stack, limit, c, part, here, came)
+                        for t in range(trees):
+                            total += forest.gain[c, scratch.best[c, t]]
                     if total < aim.need[c]:
                         part += 1
                         open_part = False
@@ -581,7 +545,16 @@ def run(
             if part == parts:
                 book.state[node] = TREES
                 break
-            chosen, spare = nearest_refuted(forest, aim, scratch, part)
+            # The comparison that the nearest point fails and that is nearest to being refuted.
+            chosen, spare = -1, np.int64(0)
+            for i in range(aim.begin[part], aim.begin[part + 1]):
+                c = aim.part_of[i]
+                here = total = np.int64(0)
+                for t in range(trees):
+                    total += forest.gain[c, scratch.best[c, t]]
+                    here += forest.gain[c, near[t]]
+                if here < aim.need[c] and (chosen < 0 or total - aim.need[c] < spare):
+                    chosen, spare = c, total - aim.need[c]
             if chosen >= 0:
                 axis, cut = choose(ground, forest.gain[chosen], box, scratch.best[chosen], scratch, spare, key, limit)
             else:  # Too close to call by sums: only the cell of the nearest point is decided by its float sums.

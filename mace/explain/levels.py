@@ -171,7 +171,7 @@ def _level(run: _Run, priority: Priority) -> Searched:
     question = run.question
     if priority.of is not question.distance:
         question = replace(question, distance=priority.of)
-    return run.search.one(run.limited(question, run.held), run.confirmation, run.limits, run.best)
+    return run.search.nearest(run.limited(question, run.held), run.confirmation, run.limits, run.best)
 
 
 # ---------------------------------------------------------------------------------------------- in the first ball
@@ -238,7 +238,7 @@ def _traded(run: _Run, question: Question, first: Norm, most: Fraction, own: Nor
     assert run.best is not None
 
     def solve(asked: Question, best: Point) -> Searched:
-        return run.search.one(asked, run.confirmation, run.limits, best)
+        return run.search.nearest(asked, run.confirmation, run.limits, best)
 
     confirm = partial(run.confirmation.confirms, question)
     if NetworkOracle.accepts(question) is not None or run.search.oracle not in ("auto", "networks"):

@@ -226,7 +226,7 @@ class _Menus:
         if limits.deadline.over:
             self.why = limits.deadline.why
             return Reply(suffices=None)
-        found = replace(self.solver.search, gap=0, rgap=1).one(question, confirmation, limits)
+        found = replace(self.solver.search, gap=0, rgap=1).nearest(question, confirmation, limits)
         bracket = found.bracket
         if bracket.point is None:
             self.refuted[mask] = found

@@ -253,7 +253,7 @@ class BoxesAround:
         weights = tuple(one if along is None or j == along else zero for j in range(len(axes)))
         shape = Norm(zero, one, zero, weights, "l1") if norm == "l1" else Norm(zero, zero, one, weights, "linf")
         asked = replace(question, axes=axes, distance=shape)
-        found = self.search.one(asked, Confirmation(self.search.judge), self.limits)
+        found = self.search.nearest(asked, Confirmation(self.search.judge), self.limits)
         if found.bracket.point is not None:
             self.lost.append(found.bracket.point)
         return found

@@ -135,7 +135,7 @@ class Search:
             )
         return replace(distance, rows=tuple(points), left_out=left_out)
 
-    def one(
+    def nearest(
         self, question: Question, confirmation: Confirmation, limits: Limits, best: Point | None = None,
         refuted: list[Refuted] | None = None,
     ) -> Searched:  # fmt: skip
@@ -187,7 +187,7 @@ class Search:
     ) -> Searched:  # fmt: skip
         """A mean of probabilities: by its members, where they are trees; where that stalls, or they are not, by pieces.
 
-        name: the oracle's. refuted: see `one`; scores are refuted by the members' search alone.
+        name: the oracle's. refuted: see `nearest`; scores are refuted by the members' search alone.
         """
         gap, deadline = asks.gap, asks.limits.deadline
         members = by_members(question, table) if name == "ensembles" else None

@@ -46,7 +46,7 @@ def set_answer(
 
     def nearest(one: Question, known: Sequence[Point], least: Fraction) -> Nearest:
         best = beside(one, known, lambda point: confirmation.confirms(one, point), least)
-        asked.append(search.one(one, confirmation, limits, best, refuted))
+        asked.append(search.nearest(one, confirmation, limits, best, refuted))
         return Nearest(asked[-1].bracket, asked[-1].question, asked[-1].gap)
 
     done = Choosing(question, diversity, count, nearest, limits).run()

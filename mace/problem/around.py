@@ -19,7 +19,7 @@ import numpy as np
 from mace.base.cache import Recent
 from mace.base.exact import exact, moderate, nearest
 from mace.problem.budget import Budget, started
-from mace.problem.distance import Cost, Distance, DistanceProgram, NearestRow, Norm, together
+from mace.problem.distance import Cost, Distance, DistanceProgram, NearestRow, Norm, distance_of_costs
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import Rule, typed
 from mace.space.axes import Axis, Point, holds
@@ -63,7 +63,7 @@ class Around:
                 moved = list(self.changed(point))
                 if not self.distance.alpha and not self.distance.beta:
                     moved = self._largest(moved, point)
-                return together(self._charged(j, point[j]) for j in moved)
+                return distance_of_costs(self._charged(j, point[j]) for j in moved)
             case NearestRow(rows=rows):
                 return self._to_nearest(self.distance.norm, rows, point)
             case DistanceProgram():
@@ -83,7 +83,7 @@ class Around:
             np.maximum(tops, [rough[value][1] for value in values], out=tops)
         least = float((parts + tops).min())
         near = np.flatnonzero(parts + tops <= least * (1 + 2.0**-40) if moderate(least) else parts >= 0).tolist()
-        return min(together(known[value] for known, value in zip(costs, rows[k], strict=True)) for k in near)
+        return min(distance_of_costs(known[value] for known, value in zip(costs, rows[k], strict=True)) for k in near)
 
     def _largest(self, moved: list[int], point: Point) -> list[int]:
         """The features of a point, of those that changed, whose change may be the largest one, by floats."""

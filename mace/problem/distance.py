@@ -41,7 +41,7 @@ class Cost(NamedTuple):
     top: Fraction
 
 
-def together(costs: Iterable[Cost]) -> Fraction:
+def distance_of_costs(costs: Iterable[Cost]) -> Fraction:
     """The distance of a point whose changes cost so much."""
     total = largest = Fraction(0)
     for part, top in costs:
@@ -112,7 +112,7 @@ class Norm:
 
     def of(self, deltas: Sequence[Fraction]) -> Fraction:
         """The distance for the scaled changes delta, one per feature."""
-        return together(charge.of(delta) for charge, delta in zip(self.charges, deltas, strict=True) if delta)
+        return distance_of_costs(charge.of(delta) for charge, delta in zip(self.charges, deltas, strict=True) if delta)
 
     def charged(self, deltas: NDArray[np.float64]) -> Charged:
         """What changes of many points cost, in floats that serve to compare them; deltas: shape (points, features)."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mace.base.meant import closest
+from mace.base.suggestions import closest
 from mace.compilers.crosscheck import cross_check_matrix
 from mace.compilers.library import descends, public_name
 from mace.compilers.model_file import ModelFile

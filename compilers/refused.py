@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import NamedTuple
 
-from mace.base.meant import some
+from mace.base.suggestions import some
 from mace.compilers import LIBRARIES
 from mace.compilers.enclosures.registry import ENCLOSED
 from mace.compilers.enclosures.steps import MIXING

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from mace.audit import Audit, audit
 from mace.base import views
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.base.versions import MACE
 from mace.explain import explain
 from mace.report import report

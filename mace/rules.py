@@ -23,7 +23,7 @@ import numpy as np
 
 from mace.base.arguments import spelled
 from mace.base.exact import as_written
-from mace.base.meant import among
+from mace.base.suggestions import among
 from mace.errors import NumberError, SpaceError
 from mace.language.show import show_name, show_number, show_text
 from mace.language.syntax import Int, Level

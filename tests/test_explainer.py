@@ -70,8 +70,8 @@ def test_a_frame_is_answered_as_each_of_its_rows(kind: str, settings: dict[str, 
     alone = [mace.Explainer(model, SPACE, background=frame).explain(row, **settings) for _, row in PEOPLE.iterrows()]
     explainer = mace.Explainer(model, SPACE, background=frame)
     asked = []
-    one = search.Search.one
-    monkeypatch.setattr(search.Search, "one", lambda *given: asked.append(given[1].start) or one(*given))
+    one = search.Search.nearest
+    monkeypatch.setattr(search.Search, "nearest", lambda *given: asked.append(given[1].start) or one(*given))
     together = explainer.explain(PEOPLE, **settings)
     assert [without_clocks(answer) for answer in together] == [without_clocks(answer) for answer in alone]
     assert len(set(asked)) == DIFFERENT and len(asked) <= DIFFERENT * settings.get("count", 1)
@@ -85,7 +85,7 @@ def test_a_frame_without_rows_has_no_answers():
 
 def test_a_row_that_is_not_in_the_space_is_named_before_any_other_is_answered(monkeypatch: pytest.MonkeyPatch):
     model, _ = fitted("tree")
-    monkeypatch.setattr(search.Search, "one", lambda *_: pytest.fail("a row was answered"))
+    monkeypatch.setattr(search.Search, "nearest", lambda *_: pytest.fail("a row was answered"))
     with pytest.raises(RowError, match="row 'w', column `age`: 99 lies outside its range"):
         mace.Explainer(model, SPACE).explain(PEOPLE.assign(age=[18, 25, 18, 40, 33, 99, 18]))
 
@@ -104,7 +104,7 @@ def test_of_several_points_each_may_use_half_of_what_is_left(monkeypatch: pytest
     clock, used = Hand(), []
     asked = Deadline.asked
     monkeypatch.setattr(Deadline, "asked", lambda given: Deadline.after(given, clock) if given == 8.0 else asked(given))
-    one = search.Search.one
+    one = search.Search.nearest
 
     def seen(*given: Any) -> Any:
         limits = next(x for x in given if isinstance(x, Limits))
@@ -113,7 +113,7 @@ def test_of_several_points_each_may_use_half_of_what_is_left(monkeypatch: pytest
         clock.now = limits.deadline.end  # it has used all that it may
         return found
 
-    monkeypatch.setattr(search.Search, "one", seen)
+    monkeypatch.setattr(search.Search, "nearest", seen)
     explainer = mace.Explainer(model, SPACE, background=frame)
     explainer.ready("auto")
     answer = explainer.explain(

@@ -22,7 +22,7 @@ import mace
 from mace.audit.record import Record
 from mace.audit.rows import groups_of
 from mace.base.deadline import Deadline, standing, stoppable
-from mace.base.meant import among, few, meant
+from mace.base.suggestions import among, few, meant
 from mace.cli.options import Given, Limits
 from mace.cli.output import wrapped
 from mace.compilers import read

@@ -81,7 +81,7 @@ IDEAS = [
     ),
     Idea("the last float for which a monotone test holds", "mace/base/exact.py", r"\(low \+ high\) // 2|low >> 1"),
     Idea("what is superfluous in a set, and which sets suffice", "mace/explain/subsets.py", r"\bhitting_"),
-    Idea("what a word that nobody knows may have meant", "mace/base/meant.py", r"\bdifflib\b"),
+    Idea("what a word that nobody knows may have meant", "mace/base/suggestions.py", r"\bdifflib\b"),
     Idea(
         "a file that is written whole, or not at all", "mace/base/files.py", r"\bmkstemp\b|\.replace\((path|target)\)"
     ),
@@ -90,7 +90,7 @@ IDEAS = [
     Idea("the gap that a caller wants", "mace/solve/protocol.py", r"\bas_written\((self\.)?r?gap\b|\b_not_negative\("),
     Idea(
         "the first few of many words in a message",
-        "mace/base/meant.py",
+        "mace/base/suggestions.py",
         r'", ?\.{2,3}"|", \.{2,3}\b|" and \{.* more"',
     ),
     Idea(

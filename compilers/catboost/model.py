@@ -74,7 +74,7 @@ class Oblivious(NamedTuple):
     values: np.ndarray[Any, np.dtype[np.float64]]
 
 
-class Node(NamedTuple):
+class InnerNode(NamedTuple):
     """An inner node of any other tree: `right` is where the split of this number says yes."""
 
     split: int
@@ -82,7 +82,7 @@ class Node(NamedTuple):
     right: Grown
 
 
-Grown: TypeAlias = "Node | tuple[float, ...]"
+Grown: TypeAlias = "InnerNode | tuple[float, ...]"
 
 
 class Content(NamedTuple):
@@ -97,7 +97,7 @@ class Content(NamedTuple):
     names: tuple[str, ...]
     numbers: tuple[Number, ...]
     categories: tuple[Category, ...]
-    trees: tuple[Oblivious | Node | tuple[float, ...], ...]
+    trees: tuple[Oblivious | InnerNode | tuple[float, ...], ...]
     scale: float
     bias: tuple[float, ...]
     loss: str
@@ -266,12 +266,12 @@ class _Trees:
         ]
         self.splits += [("cat_feature_index", k, value) for k, one in enumerate(categories) for value in one.values]
 
-    def read(self, whole: Fields) -> tuple[Oblivious | Node | tuple[float, ...], ...]:
+    def read(self, whole: Fields) -> tuple[Oblivious | InnerNode | tuple[float, ...], ...]:
         if ("oblivious_trees" in whole.values) == ("trees" in whole.values):
             raise whole.wrong("has no trees, or two lists of them")
         regular = "oblivious_trees" in whole.values
         listed = whole.items("oblivious_trees" if regular else "trees")
-        made: list[Oblivious | Node | tuple[float, ...]] = []
+        made: list[Oblivious | InnerNode | tuple[float, ...]] = []
         for number, tree in enumerate(listed):
             fields = fields_of(tree, f"the CatBoost model is damaged: tree {number}", "it")
             made.append(self._oblivious(fields) if regular else self._grown(fields))
@@ -307,7 +307,7 @@ class _Trees:
                 made[place] = self._leaf(node)
             else:
                 split = self._split(node.fields("split"))
-                made[place] = Node(split, made[below[0]], made[below[1]])
+                made[place] = InnerNode(split, made[below[0]], made[below[1]])
         return made[0]
 
     def _leaf(self, node: Fields) -> tuple[float, ...]:
@@ -348,7 +348,7 @@ def written(content: Content) -> str:
         return {**splits[index], "split_index": index}
 
     def grown(node: Grown) -> dict[str, Any]:
-        if not isinstance(node, Node):
+        if not isinstance(node, InnerNode):
             return {"value": list(node) if len(node) > 1 else node[0], "weight": 1}
         return {"split": split(node.split), "left": grown(node.left), "right": grown(node.right)}
 

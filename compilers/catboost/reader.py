@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mace.compilers.catboost.model import EXPONENTIALS, TWO, Content, Grown, Node, Oblivious, checked
+from mace.compilers.catboost.model import EXPONENTIALS, TWO, Content, Grown, InnerNode, Oblivious, checked
 from mace.compilers.sklearn.common import name_of
 from mace.compilers.tree_arrays import checked_tree, refuse_size
 from mace.errors import ModelError
@@ -131,7 +131,7 @@ def _size(tree: Oblivious | Grown) -> int:
     waiting, nodes = [tree], 0
     while waiting:
         node, nodes = waiting.pop(), nodes + 1
-        if isinstance(node, Node):
+        if isinstance(node, InnerNode):
             waiting += [node.left, node.right]
     return nodes
 
@@ -192,7 +192,7 @@ def _unfolded(
 
 
 def _paired(root: Grown, tests: Sequence[_Asked]) -> _Below:
-    if not isinstance(root, Node):
+    if not isinstance(root, InnerNode):
         return root
     return _Pair(tests[root.split], _paired(root.left, tests), _paired(root.right, tests))
 

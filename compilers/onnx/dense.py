@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.compilers.between import leaking, normalising
-from mace.compilers.onnx.model import Node
+from mace.compilers.onnx.model import OnnxNode
 from mace.compilers.onnx.operations import wrong
 from mace.errors import ModelError
 from mace.tables.table import Floats, Layer
@@ -35,7 +35,7 @@ class Dense:
     def width(self) -> int:
         return len(self.layers[-1].bias) if self.layers else self.columns
 
-    def gemm(self, node: Node, used: Sequence[str]) -> None:
+    def gemm(self, node: OnnxNode, used: Sequence[str]) -> None:
         given = node.attributes
         if given.get("transA"):
             raise wrong(node, "has transA, which takes columns for rows")
@@ -47,7 +47,7 @@ class Dense:
         self.dense(node, alpha * (weights.T if given.get("transB") else weights), None if bias is None else beta * bias)
 
     @staticmethod
-    def power(node: Node, name: str) -> float:
+    def power(node: OnnxNode, name: str) -> float:
         """A factor that rounds nothing, in whatever order it is multiplied by: 0, or a power of two of moderate size.
 
         What falls below the smallest normal number is far less than the margin of a layer has for that, as long as it
@@ -58,7 +58,7 @@ class Dense:
             raise wrong(node, f"has the {name} {factor}; followed are 0 and powers of two up to {LARGE:g}")
         return factor
 
-    def dense(self, node: Node, weights: Floats, bias: Floats | None) -> None:
+    def dense(self, node: OnnxNode, weights: Floats, bias: Floats | None) -> None:
         width = self.width()
         if not width:
             self.columns = width = len(weights)  # The file leaves the number of columns open.
@@ -71,14 +71,14 @@ class Dense:
         spread = np.zeros(outputs) if bias is None else np.broadcast_to(bias, (outputs,)).copy()
         self.layers.append(Layer(weights, spread, "identity"))
 
-    def scaler(self, node: Node) -> None:
+    def scaler(self, node: OnnxNode) -> None:
         offset, scale = (np.asarray(node.attributes.get(key, []), dtype=np.float64) for key in ("offset", "scale"))
         if offset.size != scale.size or not np.isfinite([*offset, *scale]).all():
             raise wrong(node, "has an offset and a scale of different sizes, or that are not finite")
         self.by_column(node, "Sub", offset, first=True)
         self.by_column(node, "Mul", scale, first=True)
 
-    def by_column(self, node: Node, kind: str, other: Floats, first: bool) -> None:
+    def by_column(self, node: OnnxNode, kind: str, other: Floats, first: bool) -> None:
         """A number for each column is added, subtracted, multiplied or divided by."""
         self.columns = self.columns or other.size
         width = self.width()
@@ -104,13 +104,13 @@ class Dense:
             raise wrong(node, "divides by a number that is too small")
         self.layers.append(Layer(self.square(width) * factors, np.zeros(width), "identity"))
 
-    def relu(self, node: Node) -> None:
+    def relu(self, node: OnnxNode) -> None:
         """The last layer's activation; twice is once."""
         last = self.bare(node)
         if last is not None:
             self.layers[-1] = Layer(last.weights, last.bias, "relu")
 
-    def leaky(self, node: Node) -> None:
+    def leaky(self, node: OnnxNode) -> None:
         slope = float(node.attributes.get("alpha", np.float32(0.01)))
         if not 0 <= slope <= 1:
             raise wrong(node, f"has the slope {slope}; followed are slopes from 0 to 1")
@@ -120,7 +120,7 @@ class Dense:
         self.count(2 * last.weights.size + 2 * len(last.bias) ** 2)
         self.layers[-1:] = leaking(last, slope)
 
-    def bare(self, node: Node) -> Layer | None:
+    def bare(self, node: OnnxNode) -> Layer | None:
         """The last layer, or one that changes nothing; None where it has its activation already."""
         if not self.layers:
             if not self.columns:
@@ -128,7 +128,7 @@ class Dense:
             self.layers.append(Layer(self.square(self.columns), np.zeros(self.columns), "identity"))
         return self.layers[-1] if self.layers[-1].activation == "identity" else None
 
-    def normalise(self, node: Node, used: Sequence[str]) -> None:
+    def normalise(self, node: OnnxNode, used: Sequence[str]) -> None:
         """By the numbers that the file keeps: scale, shift, mean and variance."""
         given = node.attributes
         if given.get("training_mode") or len([name for name in node.outputs if name]) != 1:
@@ -155,7 +155,7 @@ class Dense:
         if self.cells > MOST_CELLS:
             raise ModelError(f"the ONNX model is too large: its layers have more than {MOST_CELLS} numbers")
 
-    def constant(self, node: Node, name: str, dimensions: int) -> Floats:
+    def constant(self, node: OnnxNode, name: str, dimensions: int) -> Floats:
         array = self.constants.get(name)
         if array is None or array.dtype.kind not in "fiu":
             raise wrong(node, f"needs a constant, and {name!r} is none")
@@ -163,7 +163,7 @@ class Dense:
             raise wrong(node, f"has {name!r} of shape {array.shape}, or numbers that are not finite")
         return np.asarray(array, dtype=np.float64)
 
-    def flatten(self, node: Node, name: str, shape: tuple[int, ...]) -> None:
+    def flatten(self, node: OnnxNode, name: str, shape: tuple[int, ...]) -> None:
         """Write a constant for rows of several dimensions as one for flat rows: the runtime is given flat ones."""
         array = self.constants.get(name)
         if array is None or array.size == 1:
@@ -173,7 +173,7 @@ class Dense:
         except ValueError:
             raise wrong(node, f"has {name!r} of shape {array.shape} for rows of shape {shape}") from None
 
-    def row(self, node: Node, name: str) -> Floats:
+    def row(self, node: OnnxNode, name: str) -> Floats:
         """A constant with a number for each column, or one for all."""
         array = self.constants.get(name)
         dimensions = 0 if array is None else array.ndim

@@ -47,7 +47,7 @@ _ATTRIBUTES = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strin
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class OnnxNode:
     """An operation. Attributes are numbers, texts, arrays, or lists of numbers or texts.
 
     tensors: the attributes that are tensors, and no lists of float32 numbers.
@@ -79,7 +79,7 @@ class Graph:
     dtype: str
     rows: int | None
     columns: int
-    nodes: tuple[Node, ...]
+    nodes: tuple[OnnxNode, ...]
     constants: Mapping[str, NDArray[Any]]
     outputs: tuple[str, ...]
     versions: Mapping[str, int]
@@ -185,7 +185,7 @@ def _input(graph: Mapping[str, Any], constants: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def _refuse_names(graph: Mapping[str, Any], nodes: Sequence[Node], constants: Mapping[str, Any]) -> None:
+def _refuse_names(graph: Mapping[str, Any], nodes: Sequence[OnnxNode], constants: Mapping[str, Any]) -> None:
     """Raise unless every name is given once, before it is used."""
     known = {*constants, *(_named(one, "an input") for one in graph.get("input", ()))}
     if len(constants) != len(graph.get("initializer", ())):
@@ -200,7 +200,7 @@ def _refuse_names(graph: Mapping[str, Any], nodes: Sequence[Node], constants: Ma
             known.add(name)
 
 
-def _node(node: Mapping[str, Any]) -> Node:
+def _node(node: Mapping[str, Any]) -> OnnxNode:
     attributes = {}
     for one in node.get("attribute", ()):
         field = _ATTRIBUTES.get(one.get("type", 0))
@@ -213,7 +213,7 @@ def _node(node: Mapping[str, Any]) -> Node:
     domain = node.get("domain", "")
     if not node.get("op_type") or not node.get("output") or not node["output"][0]:
         raise _damaged("an operation has no type, or gives nothing")
-    return Node(
+    return OnnxNode(
         node["op_type"], "" if domain == "ai.onnx" else domain, tuple(node.get("input", ())), tuple(node["output"]),
         attributes, node.get("name", ""),
         frozenset(one["name"] for one in node.get("attribute", ()) if one.get("type") == 4 and one.get("name")),
@@ -310,7 +310,7 @@ def _beside(tensor: Mapping[str, Any], path: Path | None) -> bytes:
 # ------------------------------------------------------------------------------------------------- writing
 
 
-def written(graph: Graph, nodes: Sequence[Node], output: str, kind: int) -> bytes:
+def written(graph: Graph, nodes: Sequence[OnnxNode], output: str, kind: int) -> bytes:
     """A file that computes one value of a graph.
 
     nodes:  those that a reader followed, with the attributes and outputs that it knows.
@@ -347,7 +347,7 @@ def written(graph: Graph, nodes: Sequence[Node], output: str, kind: int) -> byte
     )
 
 
-def _node_written(node: Node, names: Mapping[str, str]) -> dict[str, Any]:
+def _node_written(node: OnnxNode, names: Mapping[str, str]) -> dict[str, Any]:
     return {
         "input": [names[name] for name in node.inputs],
         "output": [names[name] for name in node.outputs],

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.onnx.model import ML, Node
+from mace.compilers.onnx.model import ML, OnnxNode
 from mace.errors import ModelError
 
 # What an attribute must be.
@@ -73,7 +73,7 @@ OPERATIONS: dict[str, tuple[str, dict[str, str]]] = {
 }  # fmt: skip
 
 
-def refuse_unknown(node: Node) -> None:
+def refuse_unknown(node: OnnxNode) -> None:
     """Raise for an operation, a set of operations or an attribute that is not known."""
     domain, known = OPERATIONS.get(node.kind, (None, {}))
     if node.domain != domain:
@@ -85,6 +85,6 @@ def refuse_unknown(node: Node) -> None:
             raise wrong(node, f"has the attribute {name!r} of another type")
 
 
-def wrong(node: Node, what: str) -> ModelError:
+def wrong(node: OnnxNode, what: str) -> ModelError:
     """The error for an operation."""
     return ModelError(f"{node} {what}", hint=f"Supported are chains of {', '.join(sorted(OPERATIONS))}.")

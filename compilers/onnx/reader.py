@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from mace.compilers.onnx.dense import Dense
 from mace.compilers.onnx.flat_trees import KIND as FLAT_TREES
 from mace.compilers.onnx.flat_trees import read_flat_trees
-from mace.compilers.onnx.model import ML, Graph, Node, parse, written
+from mace.compilers.onnx.model import ML, Graph, OnnxNode, parse, written
 from mace.compilers.onnx.operations import refuse_unknown, wrong
 from mace.compilers.onnx.trees import read_tree_ensemble
 from mace.errors import ModelError
@@ -80,7 +80,7 @@ class _Walk:
     def __init__(self, graph: Graph) -> None:
         self.graph, self.dense, self.at = graph, Dense(graph.columns, graph.constants), graph.input
         self.shape = graph.shape  # of a row, as long as nothing has made it flat
-        self.kept: list[Node] = []
+        self.kept: list[OnnxNode] = []
         self.roles: dict[str, Role] = {}
         self.trees: Ensemble | None = None
         self.tail = _Tail()
@@ -166,14 +166,14 @@ class _Walk:
 
     # ------------------------------------------------------------------ steps
 
-    def _set_constant(self, node: Node) -> None:
+    def _set_constant(self, node: OnnxNode) -> None:
         given = node.attributes
         if len(given) != 1:
             raise wrong(node, "has several values, or none")
         value = np.asarray(next(iter(given.values())))
         self.dense.constants[node.outputs[0]] = value.astype("<f4") if "value_float" in given else value
 
-    def _fold(self, node: Node, array: NDArray[Any]) -> None:
+    def _fold(self, node: OnnxNode, array: NDArray[Any]) -> None:
         """What is made of a constant is one: exporters share weights, turn them, and keep them in another type."""
         if node.kind == "Transpose":
             order = node.attributes.get("perm", [*range(array.ndim)][::-1])
@@ -188,7 +188,7 @@ class _Walk:
                 array = array.astype(np.dtype(to).newbyteorder("<"))
         self.dense.constants[node.outputs[0]] = array
 
-    def _trees(self, node: Node) -> None:
+    def _trees(self, node: OnnxNode) -> None:
         if self.dense.layers or self.at != self.graph.input:
             raise wrong(node, "comes after other computations")
         if not self.dense.columns:
@@ -203,7 +203,7 @@ class _Walk:
             self.trees = read_tree_ensemble(node.kind, dict(node.attributes), self.dense.columns, self.graph.dtype)
         self._end(node, classifier=node.kind == "TreeEnsembleClassifier")
 
-    def _end(self, node: Node, *, classifier: bool) -> None:
+    def _end(self, node: OnnxNode, *, classifier: bool) -> None:
         """A last operation with its scores, and with its class before them if it has one."""
         if len(node.outputs) != (2 if classifier else 1) or not all(node.outputs):
             raise wrong(node, f"has {len(node.outputs)} outputs")
@@ -211,7 +211,7 @@ class _Walk:
         if classifier:
             self.roles[node.outputs[0]] = "label"
 
-    def _step(self, node: Node, used: Sequence[str]) -> None:
+    def _step(self, node: OnnxNode, used: Sequence[str]) -> None:
         """One operation on the way."""
         kind, given = node.kind, node.attributes
         first = bool(used) and used[0] == self.at
@@ -258,7 +258,7 @@ class _Walk:
             raise wrong(node, "is not supported")
         self.at = node.outputs[0]
 
-    def _refuse_moving(self, node: Node, used: Sequence[str], width: int) -> None:
+    def _refuse_moving(self, node: OnnxNode, used: Sequence[str], width: int) -> None:
         """Raise unless a change of shape leaves rows of so many columns as they are."""
         kind, given = node.kind, node.attributes
         if kind == "Flatten" and given.get("axis", 1) not in ((1,) if self.shape else (1, -1)):
@@ -269,7 +269,7 @@ class _Walk:
             if len(to) != 2 or to[1] not in ([width] if width else []) and to != [0, -1] or given.get("allowzero"):
                 raise wrong(node, "moves numbers between rows")
 
-    def _linear(self, node: Node) -> None:
+    def _linear(self, node: OnnxNode) -> None:
         """The linear models of the ML operators."""
         given = node.attributes
         weights, bias = (np.asarray(given.get(key, []), dtype=np.float64) for key in ("coefficients", "intercepts"))
@@ -294,7 +294,7 @@ class _Walk:
 
     # ------------------------------------------------------------------ after the scores
 
-    def _tail(self, node: Node, used: Sequence[str], role: Role) -> None:
+    def _tail(self, node: OnnxNode, used: Sequence[str], role: Role) -> None:
         """An operation after the scores: what its value is to those who take it for a decision."""
         kind, given = node.kind, node.attributes
         made: Role = role
@@ -329,7 +329,7 @@ class _Walk:
             raise wrong(node, "comes after the scores, and is not followed there")
         self.roles[node.outputs[0]] = made
 
-    def _name_classes(self, node: Node, constant: str) -> None:
+    def _name_classes(self, node: OnnxNode, constant: str) -> None:
         """Take the classes from the constant that the index of the largest score chooses from."""
         values = self.dense.constants[constant]
         if values.dtype.kind in "iu":
@@ -358,7 +358,7 @@ class _Walk:
         """The classes, as far as they are known."""
         return self.trees.classes if self.trees is not None else self.tail.classes or ()
 
-    def _refuse_other_shape(self, node: Node, used: Sequence[str], role: Role) -> None:
+    def _refuse_other_shape(self, node: OnnxNode, used: Sequence[str], role: Role) -> None:
         """Raise unless the rows stay what they are: a class each, or a row of scores."""
         if role not in ("label", "index"):
             if node.kind == "Squeeze":

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from mace.compilers.pmml.content import Node, Tree, fields_of
+from mace.compilers.pmml.content import PmmlNode, Tree, fields_of
 from mace.compilers.pmml.evaluate import leaf_of
 from mace.compilers.pmml.fields import Atoms, NoResultError
 from mace.compilers.pmml.predicates import Predicate, Several, Test
@@ -28,7 +28,7 @@ _MANY = 40  # branches of a node
 class Leaf(NamedTuple):
     """A leaf; None: no row of a space comes here."""
 
-    node: Node | None
+    node: PmmlNode | None
 
 
 class Split(NamedTuple):
@@ -69,7 +69,7 @@ class Branches:
             return self._halves(self.atoms[alone], leaves_of(self, tree, self.atoms[alone]), 0)
         return self._tree(tree, {})
 
-    def _halves(self, atoms: Atoms, leaves: Sequence[Node | None], low: int) -> Grown:
+    def _halves(self, atoms: Atoms, leaves: Sequence[PmmlNode | None], low: int) -> Grown:
         """A tree over the parts of one column, from the part `low` on: the missing one first, then by halves."""
         self._count()
         if all(leaf is leaves[0] for leaf in leaves):
@@ -88,7 +88,7 @@ class Branches:
         """What becomes of rows that come to a tree."""
         return self._branch(tree.root.predicate, known, self._node(tree, tree.root), self._none, self._none)
 
-    def _node(self, tree: Tree, node: Node) -> Then:
+    def _node(self, tree: Tree, node: PmmlNode) -> Then:
         """What becomes of rows that come to a node."""
 
         def here(known: Known) -> Grown:
@@ -98,7 +98,7 @@ class Branches:
 
         return here
 
-    def _below(self, tree: Tree, node: Node, place: int) -> Then:
+    def _below(self, tree: Tree, node: PmmlNode, place: int) -> Then:
         """What becomes of rows that no child before this place took."""
 
         def here(known: Known) -> Grown:
@@ -109,7 +109,7 @@ class Branches:
 
         return here
 
-    def _unknown(self, tree: Tree, node: Node, on: Then) -> Then:
+    def _unknown(self, tree: Tree, node: PmmlNode, on: Then) -> Then:
         match tree.strategy:
             case "none":
                 return on
@@ -120,7 +120,7 @@ class Branches:
             case _:
                 return self._none
 
-    def _leaf(self, node: Node, known: Known) -> Grown:
+    def _leaf(self, node: PmmlNode, known: Known) -> Grown:
         if node.score is None:
             return self._none(known)
         self._count()
@@ -245,12 +245,12 @@ def column_of(tree: Tree) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def leaves_of(branches: Branches, tree: Tree, atoms: Atoms) -> list[Node | None]:
+def leaves_of(branches: Branches, tree: Tree, atoms: Atoms) -> list[PmmlNode | None]:
     """Of a tree of one column, the node that predicts for each part, and for what is missing; None where none does.
 
     Raises ModelError where that is another part than what is missing, or not named.
     """
-    found: list[Node | None] = []
+    found: list[PmmlNode | None] = []
     for part in range(atoms.count + 1):
         try:
             found.append(leaf_of(tree, {atoms.source.name: atoms.value(part)}))

@@ -20,7 +20,7 @@ Strategy: TypeAlias = Literal["none", "lastPrediction", "nullPrediction", "defau
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class PmmlNode:
     """A node: its predicate, what it predicts, and the nodes below it, in order.
 
     score:   a number, or the place of a class; None: it predicts nothing.
@@ -32,7 +32,7 @@ class Node:
     predicate: Predicate
     score: float | int | None = None
     shares: tuple[float, ...] = ()
-    below: tuple[Node, ...] = ()
+    below: tuple[PmmlNode, ...] = ()
     default: int | None = None
     inner: Tree | None = None
 
@@ -41,11 +41,11 @@ class Node:
 class Tree:
     """A tree: what it does where a predicate is unknown, and whether a node predicts for rows that none below takes."""
 
-    root: Node
+    root: PmmlNode
     strategy: Strategy = "none"
     last: bool = False
 
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[PmmlNode]:
         """All nodes."""
         waiting = [self.root]
         while waiting:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from mace.base.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32, exact, nearest
-from mace.compilers.pmml.content import Content, Node, Number, Scores, Sum, Tree, Value, Votes
+from mace.compilers.pmml.content import Content, Number, PmmlNode, Scores, Sum, Tree, Value, Votes
 from mace.compilers.pmml.fields import NoResultError
 from mace.compilers.pmml.predicates import Row
 
@@ -32,7 +32,7 @@ class Exact(NamedTuple):
     doubt: Fraction
 
 
-def leaf_of(tree: Tree, row: Row) -> Node:
+def leaf_of(tree: Tree, row: Row) -> PmmlNode:
     """The node that predicts for a row; raises NoResultError."""
     if tree.root.predicate.holds(row) is not True:
         raise NoResultError("a tree does not take the row")
@@ -53,7 +53,7 @@ def leaf_of(tree: Tree, row: Row) -> Node:
     return node
 
 
-def _next(tree: Tree, node: Node, row: Row) -> Node | None:
+def _next(tree: Tree, node: PmmlNode, row: Row) -> PmmlNode | None:
     """The node below that takes a row; the node itself if none does; None to stay for what is missing."""
     for below in node.below:
         said = below.predicate.holds(row)

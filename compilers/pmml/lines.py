@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from mace.base.exact import exact, nearest
 from mace.compilers.formats.xml import Element
-from mace.compilers.pmml.content import Node, Number, Scores, Sum, Tree, Value
+from mace.compilers.pmml.content import Number, PmmlNode, Scores, Sum, Tree, Value
 from mace.compilers.pmml.expressions import made_of
 from mace.compilers.pmml.fields import Field, Scope
 from mace.compilers.pmml.predicates import TRUE, Predicate, Several, Test, inside
@@ -25,10 +25,10 @@ _LINKS = ("logit", "probit", "cauchit")
 _HINT = "Make the product a column of its own before the model."
 
 
-def _cases(cases: Sequence[Node], otherwise: float | None = 0.0) -> Tree:
+def _cases(cases: Sequence[PmmlNode], otherwise: float | None = 0.0) -> Tree:
     """The first case that holds, or else a number; None: then there is no prediction."""
-    rest = () if otherwise is None else (Node(TRUE, otherwise),)
-    return Tree(Node(TRUE, None, (), (*cases, *rest)))
+    rest = () if otherwise is None else (PmmlNode(TRUE, otherwise),)
+    return Tree(PmmlNode(TRUE, None, (), (*cases, *rest)))
 
 
 def _named(name: str, scope: Scope, element: Element, *, numeric: bool) -> Field:
@@ -84,7 +84,7 @@ def _softmax(element: Element, sums: Mapping[int, Sum], classes: Classes) -> Sco
 def _line(table: Element, scope: Scope) -> Sum:
     """A RegressionTable."""
     total = Sum(exact(number(table, "intercept", 0.0)), ())
-    cases: dict[str, tuple[Field, list[Node]]] = {}
+    cases: dict[str, tuple[Field, list[PmmlNode]]] = {}
     for one in table.children:
         if one.name == "PredictorTerm":
             raise unsupported(one, "a product of predictors", _HINT)
@@ -101,7 +101,7 @@ def _line(table: Element, scope: Scope) -> Sum:
             name = given(one, "name")
             field = scope.field(name, one)
             value = made_of(given(one, "value"), field.kind, one, numeric=field.numeric)
-            node = Node(Test(field, "equal", (value,)), number(one, "coefficient"))
+            node = PmmlNode(Test(field, "equal", (value,)), number(one, "coefficient"))
             cases.setdefault(name, (field, []))[1].append(node)
     return total.plus(Sum(Fraction(0), tuple((_cases(nodes), _ONE) for _, nodes in cases.values())))
 
@@ -208,8 +208,8 @@ class _Parameters:
         if len(factors) < len(cells):
             raise unsupported(element, "a product of a factor and a number", _HINT)
         both: tuple[Predicate, ...] = tuple(Test(cell.field, "equal", (cell.value,)) for cell in factors)
-        lacking = [Node(Test(cell.field, "isMissing")) for cell in factors]
-        return Sum(Fraction(0), ((_cases([*lacking, Node(Several("and", both), beta)]), _ONE),))
+        lacking = [PmmlNode(Test(cell.field, "isMissing")) for cell in factors]
+        return Sum(Fraction(0), ((_cases([*lacking, PmmlNode(Several("and", both), beta)]), _ONE),))
 
 
 # ------------------------------------------------------------------------------------------------- scorecards
@@ -221,10 +221,10 @@ def read_scorecard(element: Element, scope: Scope, classes: Classes | None) -> V
         raise unsupported(element, "a scorecard of classes")
     total = Sum(exact(number(element, "initialScore", 0.0)), ())
     for one in only_child(element, "Characteristics").all("Characteristic"):
-        cases: list[Node] = []
+        cases: list[PmmlNode] = []
         for attribute in one.all("Attribute"):
             if attribute.first("ComplexPartialScore") is not None:
                 raise unsupported(attribute, "a partial score that is computed")
-            cases.append(Node(inside(attribute, scope), number(attribute, "partialScore")))
+            cases.append(PmmlNode(inside(attribute, scope), number(attribute, "partialScore")))
         total = total.plus(Sum(Fraction(0), ((_cases(cases, None), _ONE),)))
     return Value(total)

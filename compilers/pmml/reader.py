@@ -18,8 +18,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from mace.base.cache import Kept
 from mace.base.exact import exact, nearest
-from mace.base.kept import Kept
 from mace.compilers.pmml.arithmetic import Operation
 from mace.compilers.pmml.branches import Branches, Grown, Leaf, column_of, leaves_of
 from mace.compilers.pmml.content import Content, Number, Scores, Sum, Tree, Value, Votes, fields_of, sums_of, terms_of

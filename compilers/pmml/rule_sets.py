@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mace.compilers.formats.xml import Element
-from mace.compilers.pmml.content import Node, Tree
+from mace.compilers.pmml.content import PmmlNode, Tree
 from mace.compilers.pmml.fields import Scope
 from mace.compilers.pmml.predicates import TRUE, Predicate, Several, inside
 from mace.compilers.pmml.tags import given, number, only_child, unsupported, word, wrong
@@ -31,12 +31,12 @@ def read_rules(element: Element, scope: Scope, classes: Classes | None) -> Tree:
     found = list(_flat(rules, scope, (), 0))
     if how == "weightedMax":
         found.sort(key=lambda one: -number(one[0], "weight", 1.0))
-    nodes = [Node(predicate, classes.place(given(rule, "score"))) for rule, predicate in found]
+    nodes = [PmmlNode(predicate, classes.place(given(rule, "score"))) for rule, predicate in found]
     if "defaultScore" in rules.attributes:
-        nodes.append(Node(TRUE, classes.place(given(rules, "defaultScore"))))
+        nodes.append(PmmlNode(TRUE, classes.place(given(rules, "defaultScore"))))
     if not nodes:
         raise wrong(rules, "has no rules")
-    return Tree(Node(TRUE, None, (), tuple(nodes)))
+    return Tree(PmmlNode(TRUE, None, (), tuple(nodes)))
 
 
 def _flat(

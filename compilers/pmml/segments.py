@@ -1,7 +1,8 @@
 """Segments of a MiningModel that are for some rows only, as trees: the first that takes a row, or a part of a sum.
 
 In:  of each segment, its predicate and its model.
-Out: one model: a node for each segment asks its predicate, and the segment's own trees follow behind it (`Node.inner`).
+Out: one model: a node for each segment asks its predicate, and the segment's own trees follow behind it
+(`PmmlNode.inner`).
 Promise: a row whose predicate is unknown is not taken by that segment, as one for which it is false. Rows that no
 segment takes have no prediction.
 Source: PMML 4.4, Multiple Models (dmg.org/pmml/v4-4/MultipleModels.html).
@@ -14,7 +15,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from mace.compilers.formats.xml import Element
-from mace.compilers.pmml.content import Model, Node, Scores, Sum, Tree, Value, Votes, sums_of
+from mace.compilers.pmml.content import Model, PmmlNode, Scores, Sum, Tree, Value, Votes, sums_of
 from mace.compilers.pmml.predicates import TRUE, Predicate
 from mace.compilers.pmml.tags import unsupported
 
@@ -77,13 +78,14 @@ def _trees(element: Element, total: Sum) -> list[tuple[Tree, Fraction]]:
 
 def _chosen(predicates: Sequence[Predicate], trees: Sequence[Tree]) -> Tree:
     """The tree of the first predicate that holds."""
-    return Tree(Node(TRUE, below=tuple(Node(one, inner=tree) for one, tree in zip(predicates, trees, strict=True))))
+    below = (PmmlNode(predicate, inner=tree) for predicate, tree in zip(predicates, trees, strict=True))
+    return Tree(PmmlNode(TRUE, below=tuple(below)))
 
 
 def _only(predicate: Predicate, tree: Tree) -> Tree:
     """A tree where a predicate holds; else 0."""
-    return Tree(Node(TRUE, below=(Node(predicate, inner=tree), Node(TRUE, 0.0))))
+    return Tree(PmmlNode(TRUE, below=(PmmlNode(predicate, inner=tree), PmmlNode(TRUE, 0.0))))
 
 
 def _always(number: float) -> Tree:
-    return Tree(Node(TRUE, number))
+    return Tree(PmmlNode(TRUE, number))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from mace.compilers.formats.xml import Element
-from mace.compilers.pmml.content import Node, Strategy, Tree
+from mace.compilers.pmml.content import PmmlNode, Strategy, Tree
 from mace.compilers.pmml.expressions import written
 from mace.compilers.pmml.fields import Scope
 from mace.compilers.pmml.predicates import inside
@@ -70,7 +70,7 @@ class _Nodes:
     def __init__(self, scope: Scope, classes: Classes | None) -> None:
         self.scope, self.classes, self.count = scope, classes, 0
 
-    def node(self, element: Element, deep: int) -> Node:
+    def node(self, element: Element, deep: int) -> PmmlNode:
         """A node and all below it."""
         self.count += 1
         if deep > DEEPEST or self.count > MOST_NODES:
@@ -87,7 +87,7 @@ class _Nodes:
         text = element.attributes.get("score")
         if self.classes is None:
             score = None if text is None else number_of(text, element, "score")
-            return Node(inside(element, self.scope), score, (), below, default)
+            return PmmlNode(inside(element, self.scope), score, (), below, default)
         shares = self._shares(element)
         place = None if text is None else self.classes.place(text)
         if place is None and shares:
@@ -95,7 +95,7 @@ class _Nodes:
             if shares.count(best) > 1:
                 raise unsupported(element, "a node without a score, whose best classes are equally frequent")
             place = shares.index(best)
-        return Node(inside(element, self.scope), place, shares, below, default)
+        return PmmlNode(inside(element, self.scope), place, shares, below, default)
 
     def _shares(self, element: Element) -> tuple[float, ...]:
         """The probabilities of the classes, as far as they are known by now."""
@@ -118,7 +118,7 @@ class _Nodes:
         return tuple(found.get(place, 0.0) for place in range(len(self.classes.known)))
 
 
-def whole_shares(node: Node, count: int) -> Node:
+def whole_shares(node: PmmlNode, count: int) -> PmmlNode:
     """The nodes with shares for all classes that were found in the end."""
     below = tuple(whole_shares(one, count) for one in node.below)
     shares = node.shares + (0.0,) * (count - len(node.shares)) if node.shares else ()

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.errors import MaceError, RowError
 
 if TYPE_CHECKING:

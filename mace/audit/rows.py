@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.audit.digest import digest
 from mace.base.arguments import names
-from mace.base.meant import among
+from mace.base.suggestions import among
 from mace.base.values import for_json, plain
 from mace.errors import RowError
 from mace.explain.explainer import Explainer

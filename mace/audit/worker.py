@@ -25,8 +25,8 @@ from mace.base.deadline import Deadline, TimeOverError, now
 from mace.base.exact import above, below, rounded_text
 from mace.base.values import for_json
 from mace.errors import CertificateError, FileError, MaceError, RowError
-from mace.explain.asking import Unsettled
 from mace.explain.assemble import WRITTEN_LATER
+from mace.explain.confirmation import Unsettled
 from mace.explain.explainer import Explainer
 from mace.solve.compiled import read_at_once
 from mace.space.feature import Change

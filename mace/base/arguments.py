@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
 from mace.base.escape import one_line, short
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.base.values import plain
 from mace.errors import ArgumentError, MaceError
 

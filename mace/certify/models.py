@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mace.base.cache import Kept
 from mace.base.deadline import NEVER, Deadline
-from mace.base.kept import Kept
 from mace.certify.numbers import canonical
 from mace.errors import CertificateError
 from mace.proofs.reader import SharedModel

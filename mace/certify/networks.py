@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mace.base.exact import above
-from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Node, Phase, Proof, Split, Tighten
+from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Phase, Proof, ProofNode, Split, Tighten
 from mace.problem.question import Question
 from mace.solve.networks.kernels import INFINITY, NOWHERE, derive, dual_bound, plain, without_each
 from mace.solve.networks.model import Array, Units
@@ -59,7 +59,7 @@ def of_network(
     question: Question,
     claim: Fraction | None,
     proof: Proof,
-    write: Callable[[Node], list[Any]],
+    write: Callable[[ProofNode], list[Any]],
     look: Callable[[], None],
 ) -> list[list[Any]] | None:
     """The nodes of a certificate about a network; None if the prover's arrays do not lead to the end of the proof.
@@ -117,7 +117,7 @@ class Elaboration:
         self.root = self.frame.first_node()
         self.root.units = Units(np.full(self.shape[1:], -1e300), np.full(self.shape[1:], 1e300), self.root.units.phase)
 
-    def walk(self, proof: Proof, write: Callable[[Node], list[Any]], look: Callable[[], None]) -> bool:
+    def walk(self, proof: Proof, write: Callable[[ProofNode], list[Any]], look: Callable[[], None]) -> bool:
         """Write the nodes of a proof, with what leaves need; False where this road does not lead to its end."""
         todo, renewed = [self.root], False
         for node in proof:

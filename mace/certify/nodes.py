@@ -19,10 +19,10 @@ from mace.problem.proof import (
     FromRow,
     Leaf,
     Multipliers,
-    Node,
     Phase,
     Priced,
     Prices,
+    ProofNode,
     Split,
     Tighten,
 )
@@ -69,7 +69,7 @@ def _rules(part: Prices | Multipliers, question: Question) -> dict[str, Any]:
     return {"rules": found} if found else {}
 
 
-def node_text(node: Node, question: Question) -> list[Any]:
+def node_text(node: ProofNode, question: Question) -> list[Any]:
     """A node of a proof about a question."""
     model = question.model
     match node:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, assert_never
 
+from mace.base.cache import Recent
 from mace.base.exact import exact
-from mace.base.kept import Recent
 from mace.certify import budgets
 from mace.certify.numbers import text
 from mace.errors import CertificateError

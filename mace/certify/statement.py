@@ -15,8 +15,8 @@ from typing import Any, assert_never
 
 import numpy as np
 
+from mace.base.cache import Kept, Recent
 from mace.base.deadline import NEVER, Deadline
-from mace.base.kept import Kept, Recent
 from mace.certify.models import float_text, float_texts, model_part
 from mace.certify.numbers import canonical, text
 from mace.certify.rules import expression_of

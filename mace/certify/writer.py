@@ -18,9 +18,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mace.base.cache import Kept
 from mace.base.deadline import NEVER, Deadline
 from mace.base.files import write_whole
-from mace.base.kept import Kept
 from mace.base.views import view
 from mace.certify.elaboration import of_trees
 from mace.certify.models import WRITING
@@ -29,7 +29,7 @@ from mace.certify.numbers import canonical, text
 from mace.certify.statement import norm_of, statement
 from mace.errors import CertificateError
 from mace.problem.distance import Norm
-from mace.problem.proof import Node, Proof
+from mace.problem.proof import Proof, ProofNode
 from mace.problem.question import Question
 from mace.proofs.convert import elaborated
 from mace.proofs.reader import uncollected
@@ -199,7 +199,7 @@ def _of_network(
     def look() -> None:
         deadline.look(WRITING)
 
-    def write(node: Node) -> list[Any]:
+    def write(node: ProofNode) -> list[Any]:
         return node_text(node, question)
 
     found = of_network(question, lower, proof, write, look)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from mace.base.meant import among, meant
+from mace.base.suggestions import among, meant
 from mace.cli.alive import alive
 from mace.cli.output import Format, say
 from mace.errors import FileError, MaceError, RowError

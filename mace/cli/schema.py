@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mace.base.formats import VERSIONS
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.cli.output import print_json
 from mace.errors import MaceError
 

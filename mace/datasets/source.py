@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from mace.base.arguments import spelled
 from mace.base.escape import short
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.datasets.cscf import PERSONS, Persons, persons
 from mace.datasets.dataset import Dataset
 from mace.errors import FileError
@@ -31,7 +31,7 @@ LIMIT = 50_000_000  # bytes of CSV text; the largest table has 4.3 million
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownTable:
     """What a real table is known by: its target and favourable value, and the digests of its text."""
 
     target: str
@@ -41,25 +41,25 @@ class Known:
 
 
 KNOWN = {
-    "adult": Known(
+    "adult": KnownTable(
         "IncomeOver50K",
         1,
         "68522a8b7542ab7814ca4b7e0ab168fc77ae1ba641cc5fad640c81c201d7c41c",
         "c9442b6212f2f7b2bd6cae461d28bff01ea022331fa719ce326b85c9c80c0d86",
     ),
-    "credit": Known(
+    "credit": KnownTable(
         "NoDefaultNextMonth",
         1,
         "ef93d2fd23aa5eddeab9268f685242b67f3580f00c5e571d9d1957f7729dfde5",
         "1abc814def6ba611ec9a6efe88d01cb474ebdc114cc27eb121e3f5e7c04b4719",
     ),
-    "compas": Known(
+    "compas": KnownTable(
         "TwoYearRecid",
         0,
         "833070b5775451fd870d32398435c601a24a612379d5139ebb9e0558ac1a1e7a",
         "f8eda2d89b0d65bbc58412770d1e22fc4703a37314534b12671a286296b47cae",
     ),
-    "german": Known(
+    "german": KnownTable(
         "GoodCustomer",
         1,
         "4cb7c99bd02af6ad8420ab8cfdce9414f974af403d03730495f3d82602f8f37c",

@@ -28,7 +28,7 @@ VARIABLE = "MACE_DATA"
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownFile:
     """A file: its name, the SHA-256 of its text, its outcome, and the favourable value."""
 
     file: str
@@ -38,13 +38,13 @@ class Known:
 
 
 KNOWN = {
-    "hillvalley": Known(
+    "hillvalley": KnownFile(
         "hillvalley_noise", "1b3b12feb1c4c9b40cbb7d98bfa2e47e28e7e5e271bca47f7e497fb0c944c2c6", "hill", 1
     ),
-    "arrhythmia": Known(
+    "arrhythmia": KnownFile(
         "arrhythmia", "50f66bef1ffc58d5205662f1441510dcd3214613f3cf8370fcca9c718269b9b6", "abnormal", 0
     ),
-    "lsvt": Known("lsvt", "b60a28f3054683fd5126f3a8788869bce38f0b24a0c91ade53fbb4debc69d8b2", "acceptable", 1),
+    "lsvt": KnownFile("lsvt", "b60a28f3054683fd5126f3a8788869bce38f0b24a0c91ade53fbb4debc69d8b2", "acceptable", 1),
 }
 # Columns that are no features: another outcome, and the person whom several rows are of.
 LEFT_OUT = {"arrhythmia": ["class16"], "lsvt": ["subject"]}
@@ -97,7 +97,7 @@ def wide(name: str, folder: str | Path | None = None) -> Wide:
     return Wide(name, out, frame[known.target], known.goal, space, groups, tuple(notes))
 
 
-def _read(known: Known, folder: str | Path | None) -> pd.DataFrame:
+def _read(known: KnownFile, folder: str | Path | None) -> pd.DataFrame:
     import pandas as pd
 
     given = folder if folder is not None else os.environ.get(VARIABLE)

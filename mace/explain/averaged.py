@@ -225,7 +225,7 @@ def _within(whole: Piece, low: Floats, high: Floats) -> Piece:
 
 
 def refined(question: Question, table: Ensemble | Network, asks: Asks, best: Point | None) -> Refined:
-    """See the module's docstring.
+    """Divide the goal into pieces of scores until the nearest point is known, or a limit is reached.
 
     table: the model's own, of which the question's has more scores.
     """

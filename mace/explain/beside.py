@@ -22,7 +22,7 @@ from math import inf
 from typing import NamedTuple
 
 from mace.base.deadline import Clock, now
-from mace.explain.asking import Asking
+from mace.explain.confirmation import Confirmation
 from mace.explain.judge import Judge
 from mace.explain.proposing import task_of
 from mace.problem.question import Question
@@ -183,7 +183,7 @@ class Beside:
         An error of the proposer is raised at the end of the block.
         """
         left = limits.deadline.left()
-        pace, asking = Pace(inf if left is None else SHARE * left), Asking(self.judge)
+        pace, confirmation = Pace(inf if left is None else SHARE * left), Confirmation(self.judge)
         task = replace(
             task_of(question, self.judge, self.rows, self.max_calls, limits.deadline, by_scores=True),
             known=lambda: nearest.point,
@@ -193,7 +193,7 @@ class Beside:
             return
         run = Run(
             self.proposer, task, self.random_state, Effort(deadline=limits.deadline, stopped=pace.ended),
-            confirm=lambda point: asking.confirms(question, point),
+            confirm=lambda point: confirmation.confirms(question, point),
         )  # fmt: skip
         errors: list[BaseException] = []
 

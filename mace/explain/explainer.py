@@ -22,22 +22,22 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from numpy.typing import NDArray
 
 from mace.base.arguments import checked, is_frame
+from mace.base.cache import Kept
 from mace.base.deadline import NEVER, Deadline, now, stoppable
 from mace.base.escape import short
-from mace.base.kept import Kept
 from mace.base.views import view
 from mace.errors import MaceError, ModelError
 from mace.explain.answer import Answer
-from mace.explain.asked import AskedRow
-from mace.explain.asking import Asking, Unsettled
 from mace.explain.assemble import answer_of
 from mace.explain.beside import Beside
+from mace.explain.confirmation import Confirmation, Unsettled
 from mace.explain.frames import answers_of
 from mace.explain.inferred import inferred
 from mace.explain.judge import Judge, of_probability
 from mace.explain.levels import by_priority
 from mace.explain.reading import read_model
 from mace.explain.recall import read
+from mace.explain.row_solver import RowSolver
 from mace.explain.search import Search, Searched, exclusion
 from mace.explain.set_answer import set_answer
 from mace.explain.settings import GoalSpec, Settings
@@ -252,22 +252,23 @@ class Explainer:
             # It includes making the question.
             deadline = Deadline.asked(timeout).later(self.warm(oracle))
             began = now()
-            draft, asking = self._draft(row, most_changes), Asking(self.judge)
-            question = self._aimed(draft, goal, asking.decision(draft, draft.start))
+            draft, confirmation = self._draft(row, most_changes), Confirmation(self.judge)
+            question = self._aimed(draft, goal, confirmation.decision(draft, draft.start))
             if together:
                 limits = replace(within, deadline=deadline)
-                made = set_answer(question, diversity_of(diversity), count, search, asking, limits)
+                made = set_answer(question, diversity_of(diversity), count, search, confirmation, limits)
                 return replace(made, seconds=now() - began, timeout=deadline.seconds)
             found: list[Searched] = []
             asked = question
             for clock in _clocks(deadline, count):
-                found.append(by_priority(search, asked, self.priorities, asking, replace(within, deadline=clock)))
+                found.append(by_priority(search, asked, self.priorities, confirmation, replace(within, deadline=clock)))
                 bracket = found[-1].bracket
                 if bracket.point is None or bracket.point == question.start:
                     break
                 asked = asked.away(exclusion(asked, bracket.point, diversity))
-            asking.settle(question, [question.start, *(one.bracket.point for one in found if one.bracket.point)], later)
-            made = answer_of(question, asking.decided(question.start), found, count, self.judge, self.assumed)
+            points = [one.bracket.point for one in found if one.bracket.point]
+            confirmation.settle(question, [question.start, *points], later)
+            made = answer_of(question, confirmation.decided(question.start), found, count, self.judge, self.assumed)
             more: dict[str, Any] = {"goal": question.goal.wanted, "most_changes": most_changes}
             more |= {"oracle": oracle, "memory_mb": memory_mb}
             again = partial(self._missed, row, gap=gap, rgap=rgap, timeout=deadline.seconds, n_jobs=n_jobs, **more)
@@ -289,17 +290,17 @@ class Explainer:
             raise MaceError("answers that are found together have one objective, which is a distance")
 
     @checked
-    def asked(
+    def row_solver(
         self, row: object, goal: GoalSpec, most_changes: int | None, oracle: str, deadline: Deadline,
         memory_mb: int | None,
-    ) -> AskedRow:  # fmt: skip
-        """One row, ready to be asked about several times; its clock stands still while code is compiled."""
+    ) -> RowSolver:  # fmt: skip
+        """What answers several questions about a row; its clock stands still while code is compiled."""
         deadline = deadline.later(self.warm(oracle))
         limits = Limits.asked(deadline, memory_mb)
-        draft, asking = self._draft(row, most_changes), Asking(self.judge)
-        question = self._aimed(draft, goal, asking.decision(draft, draft.start))
+        draft, confirmation = self._draft(row, most_changes), Confirmation(self.judge)
+        question = self._aimed(draft, goal, confirmation.decision(draft, draft.start))
         search = Search(self.judge, self._rows, oracle, None, None, None)
-        return AskedRow(question, asking, search, limits)
+        return RowSolver(question, confirmation, search, limits)
 
     @checked
     def propose(
@@ -318,7 +319,7 @@ class Explainer:
         from mace.explain.proposing import propose
 
         draft = self._draft(x, most_changes)
-        question = self._aimed(draft, goal, Asking(self.judge).decision(draft, draft.start))
+        question = self._aimed(draft, goal, Confirmation(self.judge).decision(draft, draft.start))
         effort = Effort(steps, Deadline.asked(timeout))
         return propose(
             question, self.judge, proposer_of(proposer), rows=self.numbers, random_state=random_state, effort=effort,
@@ -345,8 +346,8 @@ class Explainer:
         from mace.explain.menu import menu
 
         with stoppable():
-            asked = self.asked(x, goal, most_changes, oracle, Deadline.asked(timeout), memory_mb)
-            return menu(asked, self.priorities, self.assumed, safe=safe)
+            solver = self.row_solver(x, goal, most_changes, oracle, Deadline.asked(timeout), memory_mb)
+            return menu(solver, self.priorities, self.assumed, safe=safe)
 
     def over(self, rows: int) -> Explainer:
         """The same with the first so many of the background rows."""

@@ -190,29 +190,29 @@ def front_of(
         raise MaceError(f"most must be a whole number >= 1, the number of points to find, got {short(most)}")
     began = now()
     priorities = _ordered(explainer.priorities)
-    asked = explainer.asked(row, goal, most_changes, oracle, deadline, memory_mb)
-    priorities = tuple(one._replace(of=asked.located(one.of)) for one in priorities)
-    search = _Fronting(asked.question, priorities)
+    solver = explainer.row_solver(row, goal, most_changes, oracle, deadline, memory_mb)
+    priorities = tuple(one._replace(of=solver.located(one.of)) for one in priorities)
+    search = _Fronting(solver.question, priorities)
     said: dict[str, None] = {}
     refused: list[Avoid] = []
     while (zone := search.next()) is not None:
-        if len(search.points) >= most or asked.limits.deadline.over:
-            search.why = asked.limits.deadline.why if asked.limits.deadline.over else f"{most} points were found"
+        if len(search.points) >= most or solver.limits.deadline.over:
+            search.why = solver.limits.deadline.why if solver.limits.deadline.over else f"{most} points were found"
             break
-        found = asked.solve(search.inside(zone), priorities)
+        found = solver.solve(search.inside(zone), priorities)
         said |= dict.fromkeys(filter(None, [found.note]))
         refused += found.bracket.refused
         if found.bracket.point is not None:
-            search.take(zone, found, asked.shown(found))
+            search.take(zone, found, solver.shown(found))
         elif found.bracket.status == "infeasible":
             search.close(zone, found.levels[0])
         else:
             search.why = found.bracket.why or found.bracket.status
             break
     points, at = [point for point, _ in search.points], [at for _, at in search.points]
-    asked.settle(at)
-    about = asked.question
-    notes = [*said, *doubts(about, at, refused, asked.search.judge), *missing.notes(about), *explainer.assumed]
+    solver.settle(at)
+    about = solver.question
+    notes = [*said, *doubts(about, at, refused, solver.search.judge), *missing.notes(about), *explainer.assumed]
     left = bool(search.why)
     status: Status = "bounded" if left and points else "unknown" if left else "optimal" if points else "infeasible"
     names = tuple(priority.name for priority in explainer.priorities)

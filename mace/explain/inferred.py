@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.base.escape import one_line
 from mace.base.files import read_text
-from mace.base.meant import among
+from mace.base.suggestions import among
 from mace.errors import ModelError, ProgramError
 from mace.language import parse_program
 from mace.language.syntax import MAX_BYTES

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from mace.base.deadline import now
 from mace.base.exact import nearest
 from mace.certify.recheck import read
-from mace.explain.asking import Asking
+from mace.explain.confirmation import Confirmation
 from mace.explain.level import Level
 from mace.explain.miss import least_shortfall, shortfall_at
 from mace.explain.search import Search, Searched, nothing_less
@@ -55,10 +55,10 @@ class Held(NamedTuple):
 
 @dataclass
 class _Run:
-    """One answer on its way."""
+    """What the levels of one answer share: how points are searched for, what earlier levels hold, the best point."""
 
     search: Search
-    asking: Asking
+    confirmation: Confirmation
     limits: Limits
     question: Question
     held: list[Held]
@@ -73,14 +73,14 @@ class _Run:
 
 
 def by_priority(
-    search: Search, question: Question, priorities: Sequence[Priority], asking: Asking, limits: Limits,
+    search: Search, question: Question, priorities: Sequence[Priority], confirmation: Confirmation, limits: Limits,
     best: Point | None = None,
 ) -> Searched:  # fmt: skip
-    """One answer by objectives in order of priority; the caller settles its point with `asking`.
+    """One answer by objectives in order of priority; the caller settles its point with `confirmation`.
 
     best: an allowed point with the goal, if one is known.
     """
-    run, levels, first = _Run(search, asking, limits, question, [], best), list[Level](), None
+    run, levels, first = _Run(search, confirmation, limits, question, [], best), list[Level](), None
     priorities = [
         one if isinstance(one.of, Shortfall) else one._replace(of=search.located(question, one.of))
         for one in priorities
@@ -90,7 +90,7 @@ def by_priority(
         if isinstance(priority.of, Shortfall):
             missed = least_shortfall(search, question, priority, limits, Gap.asked(search.gap, search.rgap))
             levels.append(missed.level)
-            run.question, run.asking, run.best = missed.question, missed.asking, missed.point
+            run.question, run.confirmation, run.best = missed.question, missed.confirmation, missed.point
             if missed.point is None:
                 break
             continue
@@ -101,8 +101,8 @@ def by_priority(
             break
         run.best = found.bracket.point
         run.held.append(Held(priority, priority.held(found.bracket.upper)))
-    if run.best is not None and run.asking is not asking:  # about another goal, which is confirmed here
-        run.asking.settle(run.question, [run.best])
+    if run.best is not None and run.confirmation is not confirmation:  # about another goal, which is confirmed here
+        run.confirmation.settle(run.question, [run.best])
     said = "; ".join(filter(None, (said_of_rows(one.of) for one in priorities if not isinstance(one.of, Shortfall))))
     if first is None:  # no allowed point is known at all
         only = levels[0]
@@ -171,7 +171,7 @@ def _level(run: _Run, priority: Priority) -> Searched:
     question = run.question
     if priority.of is not question.distance:
         question = replace(question, distance=priority.of)
-    return run.search.one(run.limited(question, run.held), run.asking, run.limits, run.best)
+    return run.search.nearest(run.limited(question, run.held), run.confirmation, run.limits, run.best)
 
 
 # ---------------------------------------------------------------------------------------------- in the first ball
@@ -238,9 +238,9 @@ def _traded(run: _Run, question: Question, first: Norm, most: Fraction, own: Nor
     assert run.best is not None
 
     def solve(asked: Question, best: Point) -> Searched:
-        return run.search.one(asked, run.asking, run.limits, best)
+        return run.search.nearest(asked, run.confirmation, run.limits, best)
 
-    confirm = partial(run.asking.confirms, question)
+    confirm = partial(run.confirmation.confirms, question)
     if NetworkOracle.accepts(question) is not None or run.search.oracle not in ("auto", "networks"):
         return None
     return Trade(question, first, most, own, solve, confirm).run(run.best)
@@ -250,7 +250,7 @@ def _less(run: _Run, ball: _Ball, oracle: Oracle, own: Distance, bracket: Bracke
     """Look in a ball for a point with less of an objective: `bracket` holds it, or why nobody knows."""
     asked, began = ball.question, now()
 
-    confirm = partial(run.asking.confirms, asked)
+    confirm = partial(run.confirmation.confirms, asked)
 
     def ask(oracle: Oracle, best: Point | None) -> Bracket:
         found = bracket_within(asked, oracle, confirm, ball.radius, gap=Gap(), limits=run.limits, best=best)

@@ -22,8 +22,8 @@ from mace.base.values import for_json
 from mace.base.views import view
 from mace.errors import GoalError
 from mace.explain.answer import Answer
-from mace.explain.asked import AskedRow
 from mace.explain.assemble import answer_of
+from mace.explain.row_solver import RowSolver
 from mace.explain.safe import BoxesAround, Safe
 from mace.explain.search import Searched
 from mace.explain.subsets import Reply, all_subsets
@@ -149,7 +149,7 @@ class Menu:
         return str(view("menu as HTML")(self))
 
 
-def menu(asked: AskedRow, priorities: Sequence[Priority], assumed: Sequence[str] = (), *, safe: bool = True) -> Menu:
+def menu(solver: RowSolver, priorities: Sequence[Priority], assumed: Sequence[str] = (), *, safe: bool = True) -> Menu:
     """The menu of a row, within the limits of what was asked.
 
     priorities: by which the nearest change of each set is found.
@@ -157,17 +157,17 @@ def menu(asked: AskedRow, priorities: Sequence[Priority], assumed: Sequence[str]
     safe:       whether to look for the ranges and boxes in which the decision stays.
     """
     began = now()
-    made = _Menus(asked, priorities, assumed).made(safe=safe)
+    made = _Menus(solver, priorities, assumed).made(safe=safe)
     return replace(made, seconds=now() - began)
 
 
 class _Menus:
-    """One menu on its way."""
+    """The search for the menu of one row, and what is known of sets of features by now, as masks over `free`."""
 
-    def __init__(self, asked: AskedRow, priorities: Sequence[Priority], assumed: Sequence[str]) -> None:
-        self.asked, self.priorities, self.assumed = asked, priorities, assumed
-        question = asked.question
-        self.decided = asked.asking.decision(question, question.start)
+    def __init__(self, solver: RowSolver, priorities: Sequence[Priority], assumed: Sequence[str]) -> None:
+        self.solver, self.priorities, self.assumed = solver, priorities, assumed
+        question = solver.question
+        self.decided = solver.confirmation.decision(question, question.start)
         # A value that the row lacks and must be given always changes; it is in no set.
         self.free = [j for j, axis in enumerate(question.axes) if not axis.fixed and axis.allows(axis.start)]
         self.names = [axis.name for axis in question.axes]
@@ -178,13 +178,13 @@ class _Menus:
 
     def made(self, *, safe: bool) -> Menu:
         """The sets, then the nearest change of each that suffices, then how far its values may move."""
-        question, whole = self.asked.question, self.asked.limits
+        question, whole = self.solver.question, self.solver.limits
         limits = replace(whole, deadline=whole.deadline.share(FOR_SETS))
         sets = all_subsets(len(self.free), lambda mask: self._suffices(mask, limits))
         limits = replace(whole, deadline=whole.deadline.share(FOR_WAYS))
         ways = [self._way(mask, limits) for mask in sets.minimal]
         ways.sort(key=lambda way: (way.answer.exact_distance or Fraction(0), way.features))
-        self.asked.settle(self.points)
+        self.solver.settle(self.points)
         notes: list[str] = []
         if safe:
             ways = [self._with_boxes(way, whole, notes) for way in ways]
@@ -209,7 +209,7 @@ class _Menus:
 
     def _held(self, mask: int) -> Question:
         """The question in which only these features may change."""
-        question, may = self.asked.question, {self.free[place] for place in members(mask)}
+        question, may = self.solver.question, {self.free[place] for place in members(mask)}
         axes = tuple(
             axis
             if j in may or j not in self.free
@@ -222,17 +222,17 @@ class _Menus:
 
     def _suffices(self, mask: int, limits: Limits) -> Reply:
         """Whether any change of these features alone reaches the goal, and which of them one that does changes."""
-        question, asking = self._held(mask), self.asked.asking
+        question, confirmation = self._held(mask), self.solver.confirmation
         if limits.deadline.over:
             self.why = limits.deadline.why
             return Reply(suffices=None)
-        found = replace(self.asked.search, gap=0, rgap=1).one(question, asking, limits)
+        found = replace(self.solver.search, gap=0, rgap=1).nearest(question, confirmation, limits)
         bracket = found.bracket
         if bracket.point is None:
             self.refuted[mask] = found
             self.why = self.why or bracket.why
             return Reply(suffices=False if bracket.status == "infeasible" else None)
-        point = pull_back(question, bracket.point, lambda at: asking.confirms(question, at), limits.deadline)
+        point = pull_back(question, bracket.point, lambda at: confirmation.confirms(question, at), limits.deadline)
         changed = sum(1 << place for place, j in enumerate(self.free) if point[j] != question.axes[j].start)
         self.reached[changed] = point
         return Reply(suffices=True, part=changed)
@@ -241,21 +241,21 @@ class _Menus:
         """The nearest change of these features alone."""
         began = now()
         known = next((point for changed, point in self.reached.items() if not changed & ~mask), None)
-        found = self.asked.solve_within(self._held(mask), self.priorities, limits, known)
+        found = self.solver.solve_within(self._held(mask), self.priorities, limits, known)
         if found.bracket.point is not None:
             self.points.append(found.bracket.point)
         answer = self._answer(found)
         return Way(self._called(mask), replace(answer, seconds=now() - began))
 
     def _answer(self, found: Searched) -> Answer:
-        return answer_of(self.asked.question, self.decided, [found], 1, self.asked.search.judge)
+        return answer_of(self.solver.question, self.decided, [found], 1, self.solver.search.judge)
 
     def _with_boxes(self, way: Way, limits: Limits, notes: list[str]) -> Way:
         point = way.answer.witness
         if point is None or limits.deadline.over:
             return way
         try:
-            around = BoxesAround(self.asked.question, point, self.asked.search, limits)
+            around = BoxesAround(self.solver.question, point, self.solver.search, limits)
         except GoalError as error:
             notes.append(error.message)
             return way

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from mace.base.deadline import now
 from mace.base.exact import exact, nearest
 from mace.certify.recheck import read
-from mace.explain.asking import Asking
+from mace.explain.confirmation import Confirmation
 from mace.explain.level import Level
 from mace.explain.search import Search
 from mace.problem.distance import Norm
@@ -45,7 +45,7 @@ class Missed(NamedTuple):
 
     level: Level
     question: Question
-    asking: Asking
+    confirmation: Confirmation
     point: Point | None
 
 
@@ -81,9 +81,9 @@ class _Miss:
 
     def ask(self, question: Question, bound: Fraction) -> bool:
         """Ask for any point with a goal. False if there is none (then `bound` is proved), or if `why` says why not."""
-        asking = Asking(self.search.judge)
+        confirmation = Confirmation(self.search.judge)
 
-        confirm = partial(asking.confirms, question)
+        confirm = partial(confirmation.confirms, question)
         oracle, _ = choose(question, self.search.oracle)
         self.oracle = oracle.name
 
@@ -128,8 +128,9 @@ def least_shortfall(search: Search, question: Question, priority: Priority, limi
     assert wanted is not None
     ones = tuple(Fraction(1) for _ in question.axes)
     anywhere = replace(question, distance=Norm(Fraction(0), Fraction(0), Fraction(0), ones, "nothing"))
-    miss, asking = _Miss(search, anywhere, measured(wanted, search.judge.table), limits), Asking(search.judge)
-    if question.obeys(question.start) and asking.confirms(question, question.start):
+    miss = _Miss(search, anywhere, measured(wanted, search.judge.table), limits)
+    confirmation = Confirmation(search.judge)
+    if question.obeys(question.start) and confirmation.confirms(question, question.start):
         miss.point, miss.upper, miss.met = question.start, Fraction(0), True
     elif miss.ask(anywhere, Fraction(0)):
         miss.upper, miss.met = Fraction(0), True  # a class may win with a lead of 0
@@ -137,9 +138,9 @@ def least_shortfall(search: Search, question: Question, priority: Priority, limi
         _close_in(miss, gap)
     level = _level(miss, priority, gap, now() - began)
     if miss.met or miss.upper is None:
-        return Missed(level, question, asking, miss.point)
+        return Missed(level, question, confirmation, miss.point)
     later = replace(miss.aimed(relaxed(miss.goal, priority.held(miss.upper))), distance=question.distance)
-    return Missed(level, later, Asking(search.judge), miss.point)
+    return Missed(level, later, Confirmation(search.judge), miss.point)
 
 
 def shortfall_at(search: Search, wanted: Wanted | None, question: Question, point: Point) -> Fraction:

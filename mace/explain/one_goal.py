@@ -22,7 +22,7 @@ from mace.base.deadline import Deadline
 from mace.certify.sets import Fact
 from mace.explain.averaged import under, without
 from mace.problem.goal_means import whole_of
-from mace.problem.proof import Dual, Multipliers, Node, Tighten
+from mace.problem.proof import Dual, Multipliers, ProofNode, Tighten
 from mace.problem.question import Question
 from mace.solve.ensembles.mean_cover import Refuted
 from mace.tables.table import Compare, Ensemble, Floats, Network, Table
@@ -33,7 +33,10 @@ DIFFERENT = "the proofs of its single answers are about different pieces of the 
 def under_one_goal(
     question: Question, table: Table, facts: Sequence[Fact], refuted: Sequence[Refuted], deadline: Deadline
 ) -> tuple[Question, list[Fact]]:
-    """See the module's docstring.    table: the model's own; refuted: the scores that all the facts refute together."""
+    """One goal that every fact can be proved under, and the facts under it; without their proofs where there is none.
+
+    table: the model's own; refuted: the scores that all the facts refute together.
+    """
     proved = [fact for fact in facts if fact.proof is not None]
     if isinstance(table, Ensemble) and refuted:
         return _of_mean(question, table, facts, refuted, deadline)
@@ -122,7 +125,7 @@ def _touched(question: Question, facts: Sequence[Fact]) -> tuple[Question, list[
     return replace(question, goal=goal, model=wide), found
 
 
-def _placed(node: Node, places: Sequence[int], count: int) -> Node:
+def _placed(node: ProofNode, places: Sequence[int], count: int) -> ProofNode:
     """A node whose multipliers of comparisons stand at these places of so many."""
 
     def spread(parts: Sequence[Multipliers]) -> Iterator[Multipliers]:

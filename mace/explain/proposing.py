@@ -17,7 +17,7 @@ import numpy as np
 from mace.base.arguments import names
 from mace.base.deadline import NEVER, Deadline, now
 from mace.explain.answer import Counterfactual
-from mace.explain.asking import Asking
+from mace.explain.confirmation import Confirmation
 from mace.explain.judge import Judge, of_probability
 from mace.problem.around import Around
 from mace.problem.goals import Classes, Margin
@@ -64,13 +64,13 @@ def propose(
     max_calls: int | None, constrained: Sequence[str] = (),
 ) -> Proposed:  # fmt: skip
     """What a proposer finds for a question about a model that was read."""
-    began, asking = now(), Asking(judge)
+    began, confirmation = now(), Confirmation(judge)
     task = task_of(question, judge, rows, max_calls, effort.deadline, constrained)
-    run = Run(proposer, task, random_state, effort, confirm=lambda point: asking.confirms(question, point))
+    run = Run(proposer, task, random_state, effort, confirm=lambda point: confirmation.confirms(question, point))
     trace = list(run)
     valid = [one.point for one in trace if one.score.valid]
-    several = [point for point in run.several if question.obeys(point) and asking.confirms(question, point)]
-    asking.settle(question, [*valid[-1:], *several])
+    several = [point for point in run.several if question.obeys(point) and confirmation.confirms(question, point)]
+    confirmation.settle(question, [*valid[-1:], *several])
     return Proposed(
         counterfactual(question, valid[-1]) if valid else None,
         [counterfactual(question, point) for point in several],

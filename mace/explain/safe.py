@@ -24,9 +24,9 @@ from typing import Any
 from mace.base.exact import farthest_holding
 from mace.errors import GoalError
 from mace.explain.answer import Answer
-from mace.explain.asking import Asking
 from mace.explain.assemble import answer_of
 from mace.explain.boxes import Largest, size
+from mace.explain.confirmation import Confirmation
 from mace.explain.search import Search, Searched
 from mace.problem.distance import Norm
 from mace.problem.goal_decision import lower
@@ -253,7 +253,7 @@ class BoxesAround:
         weights = tuple(one if along is None or j == along else zero for j in range(len(axes)))
         shape = Norm(zero, one, zero, weights, "l1") if norm == "l1" else Norm(zero, zero, one, weights, "linf")
         asked = replace(question, axes=axes, distance=shape)
-        found = self.search.one(asked, Asking(self.search.judge), self.limits)
+        found = self.search.nearest(asked, Confirmation(self.search.judge), self.limits)
         if found.bracket.point is not None:
             self.lost.append(found.bracket.point)
         return found

@@ -17,9 +17,9 @@ from mace.base.escape import short
 from mace.base.exact import as_written
 from mace.certify.recheck import Read, read
 from mace.errors import MaceError, NumberError
-from mace.explain.asking import Asking
 from mace.explain.averaged import Asks, Members, by_members, refined
 from mace.explain.beside import Beside, Nearest, Told
+from mace.explain.confirmation import Confirmation
 from mace.explain.judge import Judge
 from mace.explain.level import Level
 from mace.explain.probable import touched, well_inside
@@ -30,7 +30,7 @@ from mace.problem.goal_means import is_mean
 from mace.problem.goals import Classes, Margin, Wanted
 from mace.problem.lines import lines_of
 from mace.problem.plausibility import from_row, least_of
-from mace.problem.proof import FromRow, Leaf, Node, Proof
+from mace.problem.proof import FromRow, Leaf, Proof, ProofNode
 from mace.problem.question import Question
 from mace.solve.background import Background
 from mace.solve.choice import choose
@@ -135,11 +135,11 @@ class Search:
             )
         return replace(distance, rows=tuple(points), left_out=left_out)
 
-    def one(
-        self, question: Question, asking: Asking, limits: Limits, best: Point | None = None,
+    def nearest(
+        self, question: Question, confirmation: Confirmation, limits: Limits, best: Point | None = None,
         refuted: list[Refuted] | None = None,
     ) -> Searched:  # fmt: skip
-        """One answer of an oracle; the caller settles its point with `asking`.
+        """One answer of an oracle; the caller settles its point with `confirmation`.
 
         best: an allowed point with the goal, if one is known.
         refuted: gets the scores that the proof refutes of a mean of trees, whose goal the caller names then.
@@ -149,7 +149,7 @@ class Search:
         asked = question
 
         def confirm(point: Point) -> bool:
-            accepted = asking.confirms(question, point)
+            accepted = confirmation.confirms(question, point)
             if accepted and self.beside is not None and question.obeys(point):
                 nearest.bring(point)
             return accepted
@@ -160,10 +160,10 @@ class Search:
             done = Bracket(Fraction(0), Fraction(0), question.start, "optimal", proof=proof)
             return Searched(done, question, "none (the row has the goal already)", "")
         if isinstance(question.distance, NearestRow):
-            return self._by_rows(question, question.distance, asking, limits, best)
+            return self._by_rows(question, question.distance, confirmation, limits, best)
         oracle, note = choose(question, self.oracle)
         gap = _gap(self.gap, self.rgap, oracle, question)
-        best = best or self._first(question, oracle, asking, limits.deadline.share(HEAD_START))
+        best = best or self._first(question, oracle, confirmation, limits.deadline.share(HEAD_START))
         asks = Asks(confirm, self.oracle, gap, limits)
         table = question.model if question.goal.wanted is None else self.judge.table
         if oracle.optimises and is_mean(table) and not isinstance(table, Formula):
@@ -176,7 +176,7 @@ class Search:
                 oracle.close()
                 oracle, note = choose(question, self.oracle)
         bracket, answered = self._read(question, oracle, asks, best, told, nearest)
-        self._inside(question, bracket, asking, limits, gap)
+        self._inside(question, bracket, confirmation, limits, gap)
         if nearest.near is not None:
             bring_in(bracket, *nearest.near, gap)
         return Searched(bracket, answered, oracle.name, note, gap=gap)
@@ -187,7 +187,7 @@ class Search:
     ) -> Searched:  # fmt: skip
         """A mean of probabilities: by its members, where they are trees; where that stalls, or they are not, by pieces.
 
-        name: the oracle's. refuted: see `one`; scores are refuted by the members' search alone.
+        name: the oracle's. refuted: see `nearest`; scores are refuted by the members' search alone.
         """
         gap, deadline = asks.gap, asks.limits.deadline
         members = by_members(question, table) if name == "ensembles" else None
@@ -244,7 +244,9 @@ class Search:
         finally:
             oracle.close()
 
-    def _inside(self, question: Question, bracket: Bracket, asking: Asking, limits: Limits, gap: Gap) -> None:
+    def _inside(
+        self, question: Question, bracket: Bracket, confirmation: Confirmation, limits: Limits, gap: Gap
+    ) -> None:
         """A nearer point, where a probability of several classes is covered by half-spaces that reach beyond it: the
         nearest one that lies well inside."""
         asked = well_inside(question, self.judge.table) if bracket.status == "bounded" else None
@@ -255,7 +257,7 @@ class Search:
             found = bracket_optimum(
                 asked,
                 oracle,
-                lambda point: asking.confirms(question, point),
+                lambda point: confirmation.confirms(question, point),
                 gap=gap,
                 limits=limits,
                 best=bracket.point,
@@ -266,7 +268,7 @@ class Search:
             bring_in(bracket, found.point, found.upper, gap)
 
     def _by_rows(
-        self, question: Question, distance: NearestRow, asking: Asking, limits: Limits, best: Point | None
+        self, question: Question, distance: NearestRow, confirmation: Confirmation, limits: Limits, best: Point | None
     ) -> Searched:
         """The point that is nearest to any of the rows: each is asked about, the nearest to what is allowed first.
 
@@ -275,13 +277,13 @@ class Search:
         bracket = Bracket(point=best, upper=None if best is None else question.distance_of(best))
         searched: Searched | None = None
         left: list[Fraction] = []  # bounds of rows that were not closed
-        proofs: list[Node] = []
+        proofs: list[ProofNode] = []
         proved = True
         for least, row in least_of(question, distance):
             if bracket.why or bracket.upper is not None and least >= bracket.upper:
                 left.append(least)
                 break
-            found = self._nearer(from_row(question, distance, row), asking, limits, bracket)
+            found = self._nearer(from_row(question, distance, row), confirmation, limits, bracket)
             searched = found if searched is None else found._replace(note=searched.note or found.note)
             one = found.bracket
             if one.status == "infeasible":
@@ -301,9 +303,9 @@ class Search:
         oracle = "none" if searched is None else f"{searched.oracle}, for each background row"
         return Searched(bracket, question, oracle, note, gap=gap)
 
-    def _nearer(self, question: Question, asking: Asking, limits: Limits, best: Bracket) -> Searched:
+    def _nearer(self, question: Question, confirmation: Confirmation, limits: Limits, best: Bracket) -> Searched:
         """One row: a point nearer to it than the best one known, which it takes the place of, or a bound."""
-        confirm = partial(asking.confirms, question)
+        confirm = partial(confirmation.confirms, question)
         oracle, note = choose(question, self.oracle)
         gap, radius = _gap(self.gap, self.rgap, oracle, question), best.upper
 
@@ -324,14 +326,16 @@ class Search:
         self.watch(best)
         return Searched(found, question, oracle.name, note, gap=gap)
 
-    def _first(self, question: Question, oracle: Oracle, asking: Asking, deadline: Deadline) -> Point | None:
+    def _first(
+        self, question: Question, oracle: Oracle, confirmation: Confirmation, deadline: Deadline
+    ) -> Point | None:
         """The nearest background row with the goal, pulled back towards the start unless the oracle does it itself."""
         rough = _by_decision(question.goal.wanted)
         known = None if rough is None else self.rows(rough)
         if known is None or rough is None:
             return None
 
-        confirm = partial(asking.confirms, question)
+        confirm = partial(confirmation.confirms, question)
 
         def has_goal(said: NDArray[Any]) -> NDArray[np.bool_]:
             return self.judge.met(rough, said)
@@ -340,7 +344,7 @@ class Search:
             if deadline.over:
                 break
             # The model said that this row has the goal: where its numbers deny that, it is asked again, alone.
-            if confirm(point) or asking.ask(question, point):
+            if confirm(point) or confirmation.ask(question, point):
                 return point if oracle.optimises else pull_back(question, point, confirm, deadline)
         return None
 

@@ -14,8 +14,8 @@ from fractions import Fraction
 from mace.certify.statement import certifiable
 from mace.errors import MaceError
 from mace.explain.answer import Answer, Counterfactual
-from mace.explain.asking import Asking
 from mace.explain.assemble import doubts, noted
+from mace.explain.confirmation import Confirmation
 from mace.explain.one_goal import under_one_goal
 from mace.explain.search import Search, Searched
 from mace.explain.together import Choosing, Nearest, Together
@@ -32,7 +32,7 @@ MOST_TOGETHER = 50
 
 
 def set_answer(
-    question: Question, diversity: Diversity, count: int, search: Search, asking: Asking, limits: Limits
+    question: Question, diversity: Diversity, count: int, search: Search, confirmation: Confirmation, limits: Limits
 ) -> Answer:
     """The set of `count` points with the goal and the least sum of distances, any two as different as is asked.
 
@@ -45,8 +45,8 @@ def set_answer(
     refuted: list[Refuted] = []
 
     def nearest(one: Question, known: Sequence[Point], least: Fraction) -> Nearest:
-        best = beside(one, known, lambda point: asking.confirms(one, point), least)
-        asked.append(search.one(one, asking, limits, best, refuted))
+        best = beside(one, known, lambda point: confirmation.confirms(one, point), least)
+        asked.append(search.nearest(one, confirmation, limits, best, refuted))
         return Nearest(asked[-1].bracket, asked[-1].question, asked[-1].gap)
 
     done = Choosing(question, diversity, count, nearest, limits).run()
@@ -57,7 +57,7 @@ def set_answer(
     done.question, done.facts = told
     points = sorted(done.points, key=lambda point: (question.distance_of(point), point))
     done.points = points
-    asking.settle(question, [question.start, *points])
+    confirmation.settle(question, [question.start, *points])
     notes += [*filter(None, [said_of_rows(question.distance)]), *noted(asked)]
     if diversity.soft and done.status != "infeasible":
         notes.append(
@@ -67,7 +67,8 @@ def set_answer(
         notes.append(f"no certificate: {reason}")
     else:
         notes += [f"no certificate: {fact.unproved}" for fact in done.facts if fact.unproved]
-    notes = [*dict.fromkeys(notes), *doubts(question, points, done.refused, asking.judge), *missing.notes(question)]
+    in_doubt = doubts(question, points, done.refused, confirmation.judge)
+    notes = [*dict.fromkeys(notes), *in_doubt, *missing.notes(question)]
     start = question.values(question.start)
     return Answer(
         status=done.status,
@@ -82,7 +83,7 @@ def set_answer(
         seconds=0.0,
         trace=[step for one in asked for step in one.bracket.trace],
         space=question.space,
-        decision=asking.decided(question.start),
+        decision=confirmation.decided(question.start),
         notes=notes,
         question=question,
         together=done,

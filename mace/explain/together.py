@@ -243,10 +243,10 @@ class Choosing:
         """Bound one region of a choice better: look for its nearest point, or cut off where two of these clash."""
         found = self.found
         if len(found.regions) in chosen:
-            return self.beyond()
+            return self.nearest_outside()
         for k in chosen:
             if found.regions[k].point is None:
-                return self.inside(k)
+                return self.nearest_inside(k)
         for place, k in enumerate(chosen):
             for other in chosen[:place]:
                 one, two = found.regions[other].point, found.regions[k].point
@@ -258,7 +258,7 @@ class Choosing:
 
     # ------------------------------------------------------------------------------------------ questions
 
-    def beyond(self) -> None:
+    def nearest_outside(self) -> None:
         """The nearest point outside all regions, and a region around it."""
         found = self.found
         boxes = list(dict.fromkeys(region.box for region in found.regions))
@@ -275,7 +275,7 @@ class Choosing:
         found.regions.append(Region(first, found.rest, said.point))
         found.regions += [Region(box, found.rest, None) for box in others]
 
-    def inside(self, k: int) -> None:
+    def nearest_inside(self, k: int) -> None:
         """The nearest point of a region, outside those before it."""
         found = self.found
         region = found.regions[k]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from mace.base.arguments import checked, is_frame
 from mace.base.deadline import Deadline, TimeOverError, now
 from mace.base.escape import short
-from mace.base.meant import among
+from mace.base.suggestions import among
 from mace.base.values import plain
 from mace.errors import GoalError, MaceError, ModelError
 from mace.explain import unread_words

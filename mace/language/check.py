@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import assert_never
 
-from mace.base.meant import closest, few
+from mace.base.suggestions import closest, few
 from mace.errors import ProgramError, Span
 from mace.language.kinds import BOOL, NUMBER, Kind, Kinds
 from mace.language.paths import path_text, path_to
@@ -56,7 +56,7 @@ class Flow(Enum):
 
 
 @dataclass(slots=True)
-class Frame:
+class OpenBlock:
     """A block under way: where we are in it, and the condition under which it was entered."""
 
     block: Block
@@ -94,7 +94,7 @@ class _Check:
         self.scope: Scope[Kind] = Scope()
         self.sorts: dict[str, str] = {}
         self.fixed: dict[str, str] = {}  # inputs, constants and loop indices: what may not be assigned
-        self.frames: list[Frame] = []
+        self.frames: list[OpenBlock] = []
         self.rounds = 1  # how often the statement at hand is unrolled
         self.unrolled = 0
         self.returns: str | None = None
@@ -174,7 +174,7 @@ class _Check:
     def _block(self, block: Block, test: Expr | None = None, *, holds: bool = True) -> Flow:
         if len(self.frames) > MAX_NESTING:
             raise too_deep(block[0].span if block else None, self.program.source)
-        frame = Frame(block, 0, test, holds)
+        frame = OpenBlock(block, 0, test, holds)
         self.frames.append(frame)
         flow = Flow.FALLS
         for at, stmt in enumerate(block):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from mace.base.meant import closest, few
+from mace.base.suggestions import closest, few
 from mace.errors import ProgramError, Span
 from mace.language.run import MEANING
 from mace.language.show import show, show_text

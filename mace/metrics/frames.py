@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.escape import short
-from mace.base.meant import few, meant
+from mace.base.suggestions import few, meant
 from mace.base.values import plain
 from mace.errors import RowError
 from mace.space.feature import Feature

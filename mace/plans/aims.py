@@ -16,9 +16,9 @@ from typing import NamedTuple, TypeAlias
 
 from mace.base.deadline import Deadline
 from mace.base.escape import short
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.errors import MaceError
-from mace.plans.attempts import Found
+from mace.plans.attempts import SearchResult
 from mace.plans.search import Search
 from mace.plans.task import COST, GOWER, Measure, Replayed, Task
 from mace.solve.protocol import Gap
@@ -65,7 +65,7 @@ class Aimed(NamedTuple):
     nearer: the question about plans that are nearer than that, where certificates can speak of it.
     """
 
-    found: Found
+    found: SearchResult
     task: Task
     counts: tuple[tuple[str, int], ...]
     far: Fraction | None = None
@@ -121,14 +121,14 @@ class _Kept:
     def __init__(self, task: Task, gap: Gap, deadline: Deadline) -> None:
         self.task, self.gap, self.deadline = task, gap, deadline
         self.plan: Replayed | None = None
-        self.cost: Found | None = None
+        self.cost: SearchResult | None = None
         self.asked = task  # about the cost
         self.counts: list[tuple[str, int]] = []
         self.far: Fraction | None = None
         self.nearer: Task | None = None
         self.nodes = self.refused = 0
 
-    def search(self, task: Task, gap: Gap) -> Found:
+    def search(self, task: Task, gap: Gap) -> SearchResult:
         """One search, which begins with the plan that is known."""
         search = Search(task, gap, self.deadline)
         known = self.plan and task.ended(self.plan.steps, self.plan.steps[-1].after if self.plan.steps else task.start)
@@ -138,7 +138,7 @@ class _Kept:
         self.nodes, self.refused = self.nodes + found.nodes, self.refused + found.refused
         return found
 
-    def least_count(self, count: Count, then: Aim) -> Found:
+    def least_count(self, count: Count, then: Aim) -> SearchResult:
         """The least count; what was found is the best of these plans in what comes next, where that is measured."""
         gap = FIRST if isinstance(then, Count) else self.gap
         for most in range(count.most(self.task) + 1):
@@ -151,12 +151,12 @@ class _Kept:
             self.counts.append((count.name, most))
         return found
 
-    def least_of(self, measure: Measure) -> Found:
+    def least_of(self, measure: Measure) -> SearchResult:
         """The least of a measure."""
         self.task = self.task.measured(measure)
         return self.search(self.task, self.gap)
 
-    def keep(self, measure: Measure, found: Found) -> None:
+    def keep(self, measure: Measure, found: SearchResult) -> None:
         """Keep to what a measure has at least."""
         if measure == COST:
             self.cost, self.asked = found, self.task
@@ -168,7 +168,7 @@ class _Kept:
             self.plan = found.plan
             self.task = self.task.at_most(measure, found.plan.value)
 
-    def end(self, found: Found) -> Aimed:
+    def end(self, found: SearchResult) -> Aimed:
         """The last plan, beside the bounds of the cost."""
         cost = self.cost or replace(found, lower=ZERO if found.plan or found.lower is not None else None)
         plan = found.plan or self.plan

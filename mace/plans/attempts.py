@@ -1,7 +1,7 @@
 """Attempts: places in a node where a cheap plan may be, replayed, and asked of the model.
 
 In:  a node, the vertex where its bound is attained, and what guesses at the model there.
-Out: the cheapest plan that was accepted, in `Found`.
+Out: the cheapest plan that was accepted, in `SearchResult`.
 Promise: a plan is kept only after the interpreter replayed it and the model accepted its end.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from mace.plans.bounds import Bound, Bounder
 from mace.plans.linear import Linear, Vertex
-from mace.plans.nodes import Node
+from mace.plans.nodes import PlanNode
 from mace.plans.task import Replayed, Task
 from mace.worlds.affine import ZERO
 
@@ -26,7 +26,7 @@ CLOSE = 1e-6  # to a whole number
 
 
 @dataclass
-class Found:
+class SearchResult:
     """What a search knows at its end.
 
     plan:  the best plan found: the cheapest, or that whose end is the nearest.
@@ -55,11 +55,11 @@ class Attempts:
 
     def __init__(self, task: Task, bounder: Bounder) -> None:
         self.task, self.bounder = task, bounder
-        self.found = Found()
+        self.found = SearchResult()
         self.asked: dict[tuple[int, ...], bool] = {}
         self.tried: dict[tuple[object, ...], bool] = {}
 
-    def _orders(self, node: Node) -> Iterator[tuple[int, ...]]:
+    def _orders(self, node: PlanNode) -> Iterator[tuple[int, ...]]:
         rest = sorted(node.rest)
         if len(rest) <= FEW:
             yield from ((*node.prefix, *order) for order in itertools.permutations(rest))
@@ -68,7 +68,7 @@ class Attempts:
             yield (*node.prefix, *rest[turn:], *rest[:turn])
 
     def near(
-        self, node: Node, prepared: Any, vertex: Vertex, linear: Linear, bound: Bound, variables: list[str]
+        self, node: PlanNode, prepared: Any, vertex: Vertex, linear: Linear, bound: Bound, variables: list[str]
     ) -> bool:  # fmt: skip
         """Look for a plan at the place where the bound is attained, or as near to it as the model allows.
 
@@ -93,7 +93,7 @@ class Attempts:
         return False
 
     def _at(
-        self, node: Node, prepared: Any, one: Sequence[float], other: Sequence[float], share: float,
+        self, node: PlanNode, prepared: Any, one: Sequence[float], other: Sequence[float], share: float,
         variables: list[str],
     ) -> Tried:  # fmt: skip
         """Look for plans at a place between two, the nearest indices on either side."""
@@ -115,7 +115,7 @@ class Attempts:
                 break
         return Tried(said, taken)
 
-    def every_order(self, node: Node) -> None:
+    def every_order(self, node: PlanNode) -> None:
         """The plans of a node without any choice of parameters: all orders of its rest, as far as they are cheap."""
         indices = {name: low for name, (low, _) in node.box.items()}
         todo: list[tuple[tuple[int, ...], frozenset[int]]] = [(node.prefix, node.rest)]
@@ -153,7 +153,7 @@ class Attempts:
             self.found.plan = plan
 
 
-def indices_at(node: Node, place: Sequence[float], variables: list[str]) -> list[int]:
+def indices_at(node: PlanNode, place: Sequence[float], variables: list[str]) -> list[int]:
     """The indices next to a place in [-1, 1]."""
     found = []
     for name, at in zip(variables, place, strict=True):

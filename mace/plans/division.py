@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from mace.plans.bounds import Bound, middle_of
 from mace.plans.commuting import superfluous
-from mace.plans.nodes import Cut, Node, Reach
+from mace.plans.nodes import Cut, PlanNode, Reach
 from mace.worlds.affine import ZERO
 
 CENTRAL = 0.3  # how far from the middle of an interval a turn may lie to be a place to divide it
@@ -29,9 +29,9 @@ class Why(NamedTuple):
 
 
 def children(
-    node: Node, reach: Reach, bound: Bound, variables: list[str], why: Why, commutes: Sequence[Set[int]],
+    node: PlanNode, reach: Reach, bound: Bound, variables: list[str], why: Why, commutes: Sequence[Set[int]],
     full: Mapping[str, int],
-) -> Iterator[Node]:  # fmt: skip
+) -> Iterator[PlanNode]:  # fmt: skip
     """Nodes that hold all plans of this one; of those that differ in the places of neighbours that commute, one.
 
     commutes: for each variant those that may change places with it.    full: how wide each variable is at most.
@@ -46,7 +46,7 @@ def children(
         for number in sorted(node.rest):
             rest = node.rest - {number}
             if not superfluous(commutes, node.prefix, number, rest):
-                yield Node((*node.prefix, number), rest, node.box)
+                yield PlanNode((*node.prefix, number), rest, node.box)
         return
     cut = _turn(node, reach, open_cost, why.refused)
     if cut is None:
@@ -64,7 +64,7 @@ def children(
     yield node._replace(box={**node.box, cut.variable: (cut.last + 1, high)})
 
 
-def _turn(node: Node, reach: Reach, open_cost: bool, refused: bool) -> Cut | None:
+def _turn(node: PlanNode, reach: Reach, open_cost: bool, refused: bool) -> Cut | None:
     """Where a condition, an effort or a discount turns; None where the model's bound is looser than these."""
     for cuts, wanted in ((reach.turns, refused), (reach.cuts, True), (reach.shares, open_cost)):
         inside = sorted({cut for cut in cuts if node.box[cut.variable][0] <= cut.last < node.box[cut.variable][1]})
@@ -80,7 +80,7 @@ def _turn(node: Node, reach: Reach, open_cost: bool, refused: bool) -> Cut | Non
     return None
 
 
-def _off(cut: Cut, node: Node) -> float:
+def _off(cut: Cut, node: PlanNode) -> float:
     """How far a cut is from the middle of its interval, as a part of it."""
     low, high = node.box[cut.variable]
     return abs((cut.last - low + 0.5) / (high - low) - 0.5)

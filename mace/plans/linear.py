@@ -13,7 +13,7 @@ import math
 from typing import NamedTuple
 
 from mace.plans.bounds import Bound, Line
-from mace.plans.nodes import Node, Reach
+from mace.plans.nodes import PlanNode, Reach
 
 ENOUGH = 0.7  # a box is bounded again when a side shrinks below this part
 UNIT = 2.0**-52
@@ -39,7 +39,7 @@ class Vertex(NamedTuple):
     price: float
 
 
-def linear_of(reach: Reach, node: Node, variables: list[str]) -> Linear:
+def linear_of(reach: Reach, node: PlanNode, variables: list[str]) -> Linear:
     """The lower line of the cost over t in [-1, 1]."""
     tops, twice = reach.cost.tops, 2 * reach.cost.den
     slopes, constant = [], 2 * reach.cost.least
@@ -62,7 +62,9 @@ def vertices_of(linear: Linear, bound: Bound) -> list[Vertex]:
     return found
 
 
-def tightened(node: Node, linear: Linear, bound: Bound, variables: list[str], most: float | None) -> Node | None:
+def tightened(
+    node: PlanNode, linear: Linear, bound: Bound, variables: list[str], most: float | None
+) -> PlanNode | None:
     """The node without what costs more than `most`, or what a line of the model excludes; itself if that is little."""
     box = dict(node.box)
     lines = []

@@ -1,6 +1,6 @@
 """Nodes of the search for plans, what is known of one, and how a node is made smaller.
 
-In:  nothing; `mace.plans.reach` fills these in.    Out: `Node`, `Reach`, and `contracted` nodes.
+In:  nothing; `mace.plans.reach` fills these in.    Out: `PlanNode`, `Reach`, and `contracted` nodes.
 Promise: `contracted` leaves out no plan that meets the limits it is given.
 """
 
@@ -17,7 +17,7 @@ from mace.worlds.forms import Limit
 Forms = Mapping[str, Form]
 
 
-class Node(NamedTuple):
+class PlanNode(NamedTuple):
     """Plans that begin with `prefix`, in this order, go on with all of `rest`, and whose parameters lie in `box`."""
 
     prefix: tuple[int, ...]
@@ -73,7 +73,7 @@ class Reach:
         self.limits += part.limits
 
 
-def contracted(node: Node, limits: list[Limit]) -> Node | None:
+def contracted(node: PlanNode, limits: list[Limit]) -> PlanNode | None:
     """The node without the parts of its box where some limit cannot hold; None if nothing is left."""
     box = dict(node.box)
     for form, strict in limits:

@@ -17,7 +17,7 @@ from mace.base.arguments import checked, names
 from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.formats import schema_of
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.base.values import for_json
 from mace.base.views import view
 from mace.errors import MaceError, RowError

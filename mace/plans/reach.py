@@ -21,7 +21,7 @@ from mace.language.interval import NO, YES
 from mace.plans.changes import Changes
 from mace.plans.commuting import commuting, read_by
 from mace.plans.near import kept_to, near
-from mace.plans.nodes import Forms, Node, Reach, contracted, cuts_of
+from mace.plans.nodes import Forms, PlanNode, Reach, contracted, cuts_of
 from mace.plans.rest import all_of, anywhere
 from mace.plans.task import COST, Task, Variant
 from mace.problem.budget import Budget
@@ -66,7 +66,7 @@ class Reacher:
 
     # --- nodes ---
 
-    def reach(self, node: Node) -> Reach | None:
+    def reach(self, node: PlanNode) -> Reach | None:
         """What a node can reach; None if nothing."""
         ranges = node.box
         found = Reach(dict(self.changes.start))
@@ -167,7 +167,7 @@ class Reacher:
             mixed = {name: within[name] for name in first.action.affects if counts[name] > 1}
             if self.take(part, second, {**before, **changed, **mixed}, ranges, state) is None:
                 continue
-            if contracted(Node((), frozenset(), ranges), part.limits) is not None:
+            if contracted(PlanNode((), frozenset(), ranges), part.limits) is not None:
                 found.append(part.limits)
         return found
 

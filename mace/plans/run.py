@@ -18,11 +18,11 @@ from mace.base.deadline import Deadline, now
 from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.figures import at_least, at_most
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.errors import MaceError
 from mace.explain.explainer import Explainer
 from mace.plans.aims import STEPS, Aimed, aims_of, best, count_of, front, touched, within
-from mace.plans.attempts import Found
+from mace.plans.attempts import SearchResult
 from mace.plans.bounders import warm
 from mace.plans.certificate import plan_certificate, uncertifiable
 from mace.plans.plan_front import PlanFront, Point
@@ -168,7 +168,7 @@ def plan(
     )  # fmt: skip
 
 
-def _beats(found: Found, dearer: Plan) -> bool:
+def _beats(found: SearchResult, dearer: Plan) -> bool:
     """Whether a plan with less of what is counted costs as little as one whose cost is settled.
 
     As it does where an action more costs nothing.
@@ -258,7 +258,7 @@ def _asked(allowed: Allowed) -> str:
     return f"the bound is about plans {', '.join(parts)}"
 
 
-def _status(found: Found, gap: Gap) -> Status:
+def _status(found: SearchResult, gap: Gap) -> Status:
     if found.plan is None:
         return "infeasible" if found.lower is None else "unknown"
     assert found.lower is not None

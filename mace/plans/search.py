@@ -1,7 +1,7 @@
 """Branch and bound over sets of actions, their orders, and boxes of their parameters.
 
 In:  a task, how close the two bounds must come, and a deadline.
-Out: `Found`: the cheapest plan that was found, and a bound below which there is none.
+Out: `SearchResult`: the cheapest plan that was found, and a bound below which there is none.
 Promise: every plan of at most `horizon` actions belongs to one node at all times; a node is dropped only when its
 lower bound, exact or rounded down, reaches what is wanted, when none of its plans can be taken, or when the model
 certainly lacks the goal at all of its ends. A plan is returned only after the interpreter replayed it and the deployed
@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 
 from mace.base.deadline import Deadline
 from mace.base.exact import above, below
-from mace.plans.attempts import Attempts, Found, indices_at
+from mace.plans.attempts import Attempts, SearchResult, indices_at
 from mace.plans.bounders import bounder_of
 from mace.plans.division import Why, children
 from mace.plans.linear import linear_of, tightened, vertices_of
-from mace.plans.nodes import Node, Reach, contracted
+from mace.plans.nodes import PlanNode, Reach, contracted
 from mace.plans.reach import Reacher
 from mace.plans.task import COST, Replayed, Task
 from mace.plans.tree_bounds import TreeBounds
@@ -40,7 +40,7 @@ MOST_ROUNDS = 4  # of making one box smaller
 MOST_POINTS = 4096  # of a box whose points are looked at one by one
 
 
-class Known(NamedTuple):
+class Inherited(NamedTuple):
     """What a node leaves its parts: its forms enclose what they can reach, too.
 
     stale: how many divisions ago the forms were made.
@@ -51,8 +51,8 @@ class Known(NamedTuple):
     stale: int = 0
 
     @property
-    def older(self) -> Known:
-        """As a part of the node has it."""
+    def older(self) -> Inherited:
+        """What is handed on to a part of the node: the same, older by one division."""
         return self._replace(stale=self.stale + 1)
 
 
@@ -62,9 +62,9 @@ class Entry:
 
     bound: float
     number: int
-    node: Node = field(compare=False)
+    node: PlanNode = field(compare=False)
     fresh: bool = field(compare=False, default=True)
-    known: Known | None = field(compare=False, default=None)
+    known: Inherited | None = field(compare=False, default=None)
 
 
 class Search:
@@ -82,9 +82,9 @@ class Search:
         self.count = itertools.count()
         self.least = [self._least(v.number) for v in task.variants]
 
-    def run(self) -> Found:
+    def run(self) -> SearchResult:
         """Search until the bounds are close enough, nothing is left, or the time is over."""
-        self._push(Node((), frozenset(), {}), 0.0, fresh=True)
+        self._push(PlanNode((), frozenset(), {}), 0.0, fresh=True)
         while self.queue:
             entry = self.queue[0]
             if self._done(entry.bound):
@@ -110,7 +110,7 @@ class Search:
 
     @property
     def _most(self) -> float | None:
-        """The same, rounded up."""
+        """The value of the best plan, rounded up; None where none is known."""
         return above(self.found.plan.value) if self.found.plan else None
 
     def _done(self, bound: float) -> bool:
@@ -129,7 +129,7 @@ class Search:
 
     # --- nodes ---
 
-    def _push(self, node: Node, bound: float, known: Known | None = None, *, fresh: bool = False) -> None:
+    def _push(self, node: PlanNode, bound: float, known: Inherited | None = None, *, fresh: bool = False) -> None:
         if self.found.plan is not None and Fraction(bound) >= self.found.plan.value:
             return
         heapq.heappush(self.queue, Entry(bound, next(self.count), node, fresh, known))
@@ -165,7 +165,7 @@ class Search:
             if dearest is None or cost <= dearest:
                 box = {**entry.node.box, **self._box(number)}
                 bound = below(cost) if self.task.measure == COST else 0.0
-                self._push(Node((), chosen | {number}, box), bound, fresh=True)
+                self._push(PlanNode((), chosen | {number}, box), bound, fresh=True)
 
     def _expand(self, entry: Entry) -> None:
         """Bound a node; drop it, put it back with a better bound, or divide it."""
@@ -218,7 +218,7 @@ class Search:
         for child in children(node, known.reach, bound, variables, why, self.reacher.commuting, self.full):
             self._push(child, cost, again if child.prefix == node.prefix else None)
 
-    def _points(self, node: Node, known: Known, cost: float, variables: list[str]) -> None:
+    def _points(self, node: PlanNode, known: Inherited, cost: float, variables: list[str]) -> None:
         """Divide a node with few points into those at whose ends the model may have the goal."""
         form, again = known.reach.cost, known.older
         assert isinstance(self.bounder, TreeBounds)
@@ -227,7 +227,9 @@ class Search:
             box = {name: (index, index) for name, index in zip(variables, point, strict=True)}
             self._push(node._replace(box=box), max(cost, below(form.at(indices)[0])), again)
 
-    def _known(self, node: Node, known: Known | None, variables: list[str]) -> tuple[Node, Known] | None:
+    def _known(
+        self, node: PlanNode, known: Inherited | None, variables: list[str]
+    ) -> tuple[PlanNode, Inherited] | None:
         """The node, perhaps with a smaller box, and its reach; None if it has none."""
         if known is not None and (known.stale < OLD or known.reach.exact and not known.reach.loose):
             # Forms of a larger box enclose less tightly, unless they are exact and no discount is open.
@@ -242,9 +244,9 @@ class Search:
             if same or reach.exact and not reach.loose and not reach.order:
                 break  # the forms are the same on every smaller box
         assert reach is not None
-        return node, Known(reach, self.bounder.prepare(reach.end, variables, node.box))
+        return node, Inherited(reach, self.bounder.prepare(reach.end, variables, node.box))
 
 
-def _volume(node: Node) -> int:
+def _volume(node: PlanNode) -> int:
     """How many points a box has."""
     return math.prod(high - low + 1 for low, high in node.box.values())

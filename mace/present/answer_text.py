@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mace.base.escape import one_line
 from mace.base.figures import DIGITS, at_least, at_most, cell, move, number
-from mace.base.meant import some
+from mace.base.suggestions import some
 from mace.present.html import grid
 from mace.present.words import COLORS, bracketed, chance, decision
 

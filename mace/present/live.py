@@ -150,9 +150,9 @@ class Live:
         point, question = answer.witness, answer.question
         if point is None or question is None or point == question.start:
             return {}
-        row = explainer.asked(asked["values"], self.goal, None, "auto", Deadline.asked(self.seconds), None)
+        solver = explainer.row_solver(asked["values"], self.goal, None, "auto", Deadline.asked(self.seconds), None)
         try:
-            box = BoxesAround(question, point, row.search, row.limits).box(question.changed(point))
+            box = BoxesAround(question, point, solver.search, solver.limits).box(question.changed(point))
         except GoalError:
             return {}
         return _ranges(explainer.space, box)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mace.base.cache import Recent
 from mace.base.exact import exact, moderate, nearest
-from mace.base.kept import Recent
 from mace.problem.budget import Budget, started
-from mace.problem.distance import Cost, Distance, DistanceProgram, NearestRow, Norm, together
+from mace.problem.distance import Cost, Distance, DistanceProgram, NearestRow, Norm, distance_of_costs
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import Rule, typed
 from mace.space.axes import Axis, Point, holds
@@ -54,7 +54,7 @@ class Around:
 
     @cached_property
     def _distances(self) -> Recent[Fraction]:
-        """By point: search, driver and answer all ask about the same few."""
+        """Distances by point, cached: search, driver and answer all ask about the same few points."""
         return Recent()
 
     def _distance_of(self, point: Point) -> Fraction:
@@ -63,7 +63,7 @@ class Around:
                 moved = list(self.changed(point))
                 if not self.distance.alpha and not self.distance.beta:
                     moved = self._largest(moved, point)
-                return together(self._charged(j, point[j]) for j in moved)
+                return distance_of_costs(self._charged(j, point[j]) for j in moved)
             case NearestRow(rows=rows):
                 return self._to_nearest(self.distance.norm, rows, point)
             case DistanceProgram():
@@ -83,7 +83,7 @@ class Around:
             np.maximum(tops, [rough[value][1] for value in values], out=tops)
         least = float((parts + tops).min())
         near = np.flatnonzero(parts + tops <= least * (1 + 2.0**-40) if moderate(least) else parts >= 0).tolist()
-        return min(together(known[value] for known, value in zip(costs, rows[k], strict=True)) for k in near)
+        return min(distance_of_costs(known[value] for known, value in zip(costs, rows[k], strict=True)) for k in near)
 
     def _largest(self, moved: list[int], point: Point) -> list[int]:
         """The features of a point, of those that changed, whose change may be the largest one, by floats."""
@@ -93,7 +93,7 @@ class Around:
 
     @cached_property
     def _peaks(self) -> list[float]:
-        """What a change of each whole range asks of the largest, about; infinity where floats are not near to it."""
+        """About how large a change of a feature's whole range counts; infinity where no float is near to that."""
         assert isinstance(self.distance, Norm)
         peaks = [(charge.peak, nearest(charge.peak)) for charge in self.distance.charges]
         return [rough if moderate(rough) or not peak else math.inf for peak, rough in peaks]
@@ -106,7 +106,7 @@ class Around:
 
     @cached_property
     def _costs(self) -> Recent[Cost]:
-        """By feature and value: points of one search share most of theirs."""
+        """Costs by feature and value, cached: points of one search share most of their values."""
         return Recent(4096)
 
     def distance_between(self, one: Point, other: Point) -> Fraction:

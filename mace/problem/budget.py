@@ -39,7 +39,7 @@ class Budget:
 
     @property
     def source(self) -> str:
-        """What it says, for messages."""
+        """The budget as a text, for messages."""
         return f"{self.norm.name} {'<' if self.strict else '<='} {float(self.most):.6g}"
 
     def allows(self, distance: Fraction) -> bool:
@@ -71,7 +71,7 @@ def started(axes: Sequence[Axis], start: Point) -> tuple[Axis, ...]:
 
 
 def _least(axis: Axis, side: Side) -> Fraction:
-    """No index of a side changes less; 0 where intervals of levels do not tell."""
+    """A lower bound of the change of every index of a side; 0 where its levels lie on both sides of the start."""
     if isinstance(side, tuple):
         assert isinstance(axis, GridAxis)
         return axis.delta(axis.nearest(*side))

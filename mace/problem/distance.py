@@ -41,7 +41,7 @@ class Cost(NamedTuple):
     top: Fraction
 
 
-def together(costs: Iterable[Cost]) -> Fraction:
+def distance_of_costs(costs: Iterable[Cost]) -> Fraction:
     """The distance of a point whose changes cost so much."""
     total = largest = Fraction(0)
     for part, top in costs:
@@ -73,7 +73,7 @@ class Charge(NamedTuple):
         return self.peak * delta if self.peak else Fraction(0)
 
     def of(self, delta: Fraction) -> Cost:
-        """Both."""
+        """What the change adds to the sum, and what it asks of the largest."""
         return Cost(self.part(delta), self.top(delta))
 
     def least(self, delta: Fraction) -> Fraction:
@@ -81,7 +81,7 @@ class Charge(NamedTuple):
         return self.part(delta) + self.top(delta)
 
     def times(self, scale: Fraction | int) -> Charge:
-        """The same, in units of which a distance of 1 has `scale`."""
+        """The charge in smaller units, of which a distance of 1 has `scale`."""
         return Charge(*(share * scale for share in self))
 
 
@@ -112,21 +112,21 @@ class Norm:
 
     def of(self, deltas: Sequence[Fraction]) -> Fraction:
         """The distance for the scaled changes delta, one per feature."""
-        return together(charge.of(delta) for charge, delta in zip(self.charges, deltas, strict=True) if delta)
+        return distance_of_costs(charge.of(delta) for charge, delta in zip(self.charges, deltas, strict=True) if delta)
 
     def charged(self, deltas: NDArray[np.float64]) -> Charged:
-        """The same in floats, for many points at once, to compare them; deltas have shape (points, features)."""
+        """What changes of many points cost, in floats that serve to compare them; deltas: shape (points, features)."""
         once, slope, top = self._floats
         return Charged(once * (deltas > 0) + slope * deltas, top * deltas)
 
     @cached_property
     def charges(self) -> tuple[Charge, ...]:
-        """What it charges each feature."""
+        """What the norm charges each feature for a change."""
         return tuple(Charge(weight * self.alpha, weight * self.beta, weight * self.gamma) for weight in self.weights)
 
     @cached_property
     def _floats(self) -> NDArray[np.float64]:
-        """The same in floats, one row for each part of a charge."""
+        """The charges in floats: a row each for `once`, `slope` and `peak`."""
         return np.array([[nearest(part) for part in charge] for charge in self.charges]).T
 
     @cached_property

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.cache import Kept, Recent
 from mace.base.exact import UNIT_ROUNDOFF, first_float
-from mace.base.kept import Kept, Recent
 from mace.errors import EverywhereError, NowhereError
 from mace.problem.goal_softmax import Covered, with_scores
 from mace.problem.goals import Classes, Probability
@@ -187,7 +187,7 @@ def _whole_of(table: Ensemble | Network) -> Piece:
 
 
 def _middle(part: Link, low: float, high: float) -> float:
-    """Where a part crosses 1/2, or the end that is nearest to it."""
+    """The score between two ends at which a part crosses 1/2, or else the end that is nearest to there."""
     rising = is_rising(part)
     turn = _turn(part, Condition(1.0 if rising else -1.0, 0.5 if rising else -0.5))
     return min(max(turn, low), high) if math.isfinite(turn) else min(max(0.0, low), high)
@@ -259,7 +259,7 @@ def _of_piece(link: Link, conditions: Sequence[Condition], piece: Piece, whole: 
 
 
 def half_spaces(link: Link, conditions: Sequence[Condition], piece: Piece) -> list[Half] | None:
-    """What of a piece meets the conditions lies in these; None where nothing does."""
+    """Half-spaces that hold all of a piece that meets the conditions; None where nothing in it does."""
     halves, low, high = [], np.array(piece.low), np.array(piece.high)
     places = dict.fromkeys((piece.at, *piece.also))
     for (sign, bound), at in itertools.product(conditions, places):
@@ -289,7 +289,7 @@ def half_spaces(link: Link, conditions: Sequence[Condition], piece: Piece) -> li
 
 
 def over(part: Link, condition: Condition, piece: Piece, at: Sequence[float], k: int) -> float:
-    """How far a member's line lies above what it says at a place."""
+    """How far the line above a member (`line_above`) lies above what the member says at a place, a score of each."""
     line = line_above(part, condition.sign, piece, k)
     said = condition.sign * float(probability(part, np.array([at[k]]))[0])
     return line.slope * at[k] + line.constant - said
@@ -350,7 +350,7 @@ def _seen(part: Link, sign: float, low: float, high: float) -> _Seen:
 
 
 def bend_of(part: Link) -> float | None:
-    """No second derivative is larger between the places that are looked at; None where that is not known."""
+    """An upper bound of a part's second derivative between the places that are looked at; None if none is known."""
     inner = part.inside
     if part.kind == "steps" and inner is None:
         return 0.0

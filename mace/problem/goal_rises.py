@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.base.kept import Kept
+from mace.base.cache import Kept
 from mace.problem.goal_means import FARTHEST, MANY, Condition, Piece, bend_of, is_rising, most_of, places_of
 from mace.tables.margins import compare_slack
 from mace.tables.means import doubt

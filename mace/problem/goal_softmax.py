@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.cache import Kept
 from mace.base.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32
-from mace.base.kept import Kept
 from mace.errors import GoalError
 from mace.tables.table import Compare, Decision, Ensemble, Floats, Layer, Network, Tree, decision_of
 

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.base.values import plain
 from mace.errors import GoalError
 from mace.problem.goals import Between, Classes, Margin, Probability, Value, Wanted

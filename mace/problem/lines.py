@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from mace.base.kept import Recent
+from mace.base.cache import Recent
 from mace.language.run import evaluate
 from mace.language.syntax import Apply, Bool, Expr, Name, Number, Op, Return, Value, fold, levels_of
 from mace.problem.budget import Budget

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from mace.base.arguments import spelled_class
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.errors import MaceError, NumberError
 from mace.language.syntax import Apply, Number, Op, returning
 from mace.problem.budget import Budget

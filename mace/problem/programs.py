@@ -17,8 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from mace.base.cache import Recent
 from mace.base.files import read_text
-from mace.base.kept import Recent
 from mace.errors import ProgramError, SpaceError
 from mace.language import (
     Bool,
@@ -59,7 +59,7 @@ Extent = tuple[Fraction, Fraction] | Set[int]  # of a feature in a box: a closed
 KEPT = 1024  # points of a rule, and boxes, of which is known whether they obey it
 
 
-class Known(NamedTuple):
+class RuleMemory(NamedTuple):
     """What was found out of a rule: of points and of boxes, by the indices of the features that it reads.
 
     grids: what indices stand for on the axes of these features; None: for levels.
@@ -113,17 +113,17 @@ class Rule:
     def _places(self) -> tuple[int, ...]:
         return tuple(self.reads.values())
 
-    def known(self, axes: Sequence[Axis]) -> Known:
+    def known(self, axes: Sequence[Axis]) -> RuleMemory:
         """What was found out of points and boxes of axes on whose grids indices mean the same."""
         grids = [getattr(axes[j], "grid", None) for j in self._places]
         last = self._last[0]  # threads may meet here: what is taken belongs together
         if last.grids != grids:
-            last = self._last[0] = Known(grids, Recent(KEPT), Recent(KEPT))
+            last = self._last[0] = RuleMemory(grids, Recent(KEPT), Recent(KEPT))
         return last
 
     @cached_property
-    def _last(self) -> list[Known]:
-        return [Known([], Recent(), Recent())]
+    def _last(self) -> list[RuleMemory]:
+        return [RuleMemory([], Recent(), Recent())]
 
     def can_hold(self, box: Mapping[str, Extent]) -> bool:
         """False only if no point of a box obeys the rule; a side is a closed interval or a set of levels."""

@@ -143,11 +143,11 @@ class FromRow:
 
     row: tuple[int, ...]
     refused: tuple[Avoid, ...]
-    proof: list[Node]
+    proof: list[ProofNode]
 
 
-Node: TypeAlias = Split | Phase | Bounds | Tighten | Leaf | Dual | Priced | FromRow
-Proof: TypeAlias = list[Node]
+ProofNode: TypeAlias = Split | Phase | Bounds | Tighten | Leaf | Dual | Priced | FromRow
+Proof: TypeAlias = list[ProofNode]
 
 
 class Branch(Protocol):
@@ -164,7 +164,7 @@ class Branch(Protocol):
 B = TypeVar("B", bound=Branch)
 
 
-def preorder(root: B, closing: Callable[[B], Node]) -> Proof:
+def preorder(root: B, closing: Callable[[B], ProofNode]) -> Proof:
     """The proof of a whole search tree; `closing` says how a box closes that has neither a split nor a proof."""
     proof: Proof = []
     todo = [root]

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.cache import Recent
 from mace.base.exact import ranks_to_floats
-from mace.base.kept import Recent
-from mace.base.meant import few
+from mace.base.suggestions import few
 from mace.errors import ModelError
 from mace.problem.around import Around, program_inputs
 from mace.problem.budget import Budget

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.arguments import spelled
 from mace.base.files import write_whole
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.errors import FileError, MaceError
 from mace.present.drawing import need_matplotlib
 from mace.present.html import template as made

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mace.audit.record import FAILURES, PROOFS
 from mace.base.figures import cell, move, number
 from mace.base.files import reason
-from mace.base.meant import few
+from mace.base.suggestions import few
 from mace.errors import CertificateError, FileError, RowError
 from mace.explain.answer import MEANING, Answer
 from mace.present.answer_plot import AnswerDisplay, changes_on

@@ -19,7 +19,7 @@ from mace.audit.export import read as read_records
 from mace.audit.record import FORMAT, MAIN, Record, checked
 from mace.audit.result import Audit
 from mace.audit.store import APPLICATION, reader, records_of
-from mace.base.meant import few
+from mace.base.suggestions import few
 from mace.errors import FileError, RowError
 
 FLAT = (".jsonl", ".csv", ".parquet")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from mace.base.figures import cell, number, percent
-from mace.base.meant import some
+from mace.base.suggestions import some
 from mace.report.asked import held_protected
 from mace.report.parts import counted_rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from mace.base.escape import short
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.errors import MaceError
 from mace.reproduce.entry import Entry
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from mace.base.arguments import check, names
 from mace.base.escape import short
-from mace.base.meant import among
+from mace.base.suggestions import among
 from mace.base.values import plain
 from mace.errors import MaceError
 from mace.scorecards.card import Card

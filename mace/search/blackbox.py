@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mace.base.arguments import spelled_class
 from mace.base.deadline import NEVER, Deadline
 from mace.base.escape import short
-from mace.base.meant import few
+from mace.base.suggestions import few
 from mace.base.values import plain
 from mace.compilers.deployed import names_of
 from mace.compilers.pipeline.rows import frame_of, markers_of, probes

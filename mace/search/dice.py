@@ -48,7 +48,7 @@ class Dice:
         return f"dice-{self.method}"
 
     def refusal(self, task: Task) -> str | None:
-        """It needs the library, background rows, and something that may change."""
+        """Why it does not take a task: it needs the library, background rows, and something that may change."""
         require("dice_ml", "DiCE", "dice-ml")
         if task.rows is None or not len(task.rows):
             return NO_ROWS

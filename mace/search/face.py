@@ -42,7 +42,7 @@ class Face:
         return f"face-{self.graph}"
 
     def refusal(self, task: Task) -> str | None:
-        """It needs background rows."""
+        """Why it does not take a task: it needs background rows."""
         return NO_ROWS if task.rows is None or not len(task.rows) else None
 
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:

@@ -42,7 +42,7 @@ class Genetic:
         return self.kind
 
     def refusal(self, task: Task) -> str | None:
-        """It takes every task in which something may change, where pymoo is installed."""
+        """Why it does not take a task: it needs pymoo, and something that may change."""
         require("pymoo", "pymoo", "mace-smt[search]")
         return unmovable(task)
 

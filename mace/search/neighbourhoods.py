@@ -35,7 +35,7 @@ class Neighbourhoods:
         check(self)
 
     def refusal(self, task: Task) -> str | None:
-        """It reads trees, under the distances that their prover takes."""
+        """Why it does not take a task: it reads trees, under the distances that their prover takes."""
         from mace.solve.ensembles.prover import EnsembleOracle
 
         if not isinstance(task.place, Question):

@@ -30,7 +30,7 @@ class MinimumObservable:
         check(self)
 
     def refusal(self, task: Task) -> str | None:
-        """It needs background rows."""
+        """Why it does not take a task: it needs background rows."""
         return NO_ROWS if task.rows is None else None
 
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:  # noqa: ARG002

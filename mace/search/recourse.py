@@ -52,7 +52,7 @@ class ActionableRecourse:
         check(self)
 
     def refusal(self, task: Task) -> str | None:
-        """It is for linear models, and for norms."""
+        """Why it does not take a task: it is for linear models, and for norms."""
         place = task.place
         if not isinstance(place, Question) or not isinstance(place.model, Network) or len(place.model.layers) > 1:
             return "it is for linear models"

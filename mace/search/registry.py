@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TypeAlias
 
 from mace.base.escape import short
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.errors import MaceError
 from mace.search.protocol import Proposer
 

@@ -30,7 +30,7 @@ class GrowingSpheres:
         check(self, positive=("step",))
 
     def refusal(self, task: Task) -> str | None:
-        """It takes every task in which something may change."""
+        """Why it does not take a task: something has to be free to change."""
         return unmovable(task)
 
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:

@@ -60,7 +60,7 @@ class Swarm:
         check(self)
 
     def refusal(self, task: Task) -> str | None:
-        """It takes every task in which something may change."""
+        """Why it does not take a task: something has to be free to change."""
         return unmovable(task)
 
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:

@@ -51,7 +51,7 @@ class Tabu:
         check(self, zero=("size", "observed"))
 
     def refusal(self, task: Task) -> str | None:  # noqa: ARG002
-        """It takes every task; where no feature may change it asks about the start alone."""
+        """None: it takes every task; where no feature may change it asks about the start alone."""
         return None
 
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.kept import Kept
+from mace.base.cache import Kept
 from mace.problem.question import Question
 from mace.search.chart import Bools, Chart, Floats
 from mace.search.limits import check
@@ -69,7 +69,7 @@ class FeatureTweaking:
         return "pft" if self.plausible else "ft"
 
     def refusal(self, task: Task) -> str | None:
-        """It reads trees."""
+        """Why it does not take a task: it reads trees."""
         place = task.place
         if not isinstance(place, Question) or not isinstance(place.model, Ensemble):
             return "it reads the trees of an ensemble"

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.cache import Recent
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import as_written, exact
-from mace.base.kept import Recent
 from mace.problem.distance import Norm
 from mace.problem.exclusions import AvoidNear
 from mace.problem.question import Question
@@ -284,7 +284,7 @@ class _ByLevel(NamedTuple):
 
 @lru_cache(1 << 10)
 def _by_level(axis: LevelAxis) -> _ByLevel:
-    """The same few axes come again and again, with another start."""
+    """What depends on an axis of levels alone, cached: the same few axes come again and again, with another start."""
     allowed = np.array([axis.allows(k) for k in range(axis.count + 1)])
     return _ByLevel(allowed, np.array([*(float(axis.delta(k)) for k in range(axis.count)), 0.0]))
 

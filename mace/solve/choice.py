@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mace.base.escape import short
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.errors import MaceError
 from mace.problem.distance import DistanceProgram
 from mace.problem.question import Question

@@ -40,7 +40,7 @@ def compiled(function: F) -> F:
 
 
 def lean(function: F) -> F:
-    """The same for one that neither makes arrays nor returns any, and so need not count who holds those it is given.
+    """Compile a function that neither makes nor returns arrays, and so need not count who holds those it is given.
 
     Counting takes longer than a small function itself: it is done for every array of every tuple, in every call.
     """

@@ -193,7 +193,7 @@ def _bisect(
     limits: Limits,
     watch: Callable[[Bracket], None],
 ) -> bool:
-    """One step of algorithm 1; true when there is nothing more to ask."""
+    """One step of the bisection (algorithm 1 of Karimi et al. 2020); true when there is nothing more to ask."""
     if bracket.upper is None:
         reply = _ask(bracket, oracle, None, gap, limits, confirm, question)
         if isinstance(reply, Refuted):

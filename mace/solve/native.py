@@ -44,7 +44,7 @@ def dispatcher(function: Callable[..., Any], name: str, *, counting: bool, inner
 
 
 class _Dispatcher(CPUDispatcher):
-    """One whose compiling, and reading, is no question's time."""
+    """A dispatcher whose compiling, and reading from disk, counts against no question's time limit."""
 
     def compile(self, signature: Any) -> Any:
         with standing():
@@ -52,7 +52,7 @@ class _Dispatcher(CPUDispatcher):
 
 
 class _Inner(_Dispatcher):
-    """One that is called by compiled functions."""
+    """A dispatcher of a function that only compiled functions call."""
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Once for any integer, not again for each that a caller writes out."""

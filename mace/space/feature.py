@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.arguments import spelled_class
+from mace.base.cache import Recent
 from mace.base.escape import short
 from mace.base.exact import as_written, exact, float_to_rank, nearest, rank_to_float
-from mace.base.kept import Recent
-from mace.base.meant import few
+from mace.base.suggestions import few
 from mace.base.values import hashed, no_single, plain
 from mace.errors import NumberError, RowError, SpaceError
 from mace.space.axes import Axis, Grid, GridAxis, LevelAxis

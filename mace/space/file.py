@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from mace.base.escape import short
 from mace.base.files import parse_toml, read_text, write_whole
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.errors import FileError, SpaceError
 from mace.space.feature import Feature
 

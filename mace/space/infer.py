@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mace.base.escape import short
-from mace.base.meant import among, few
+from mace.base.suggestions import among, few
 from mace.errors import SpaceError
 from mace.space.feature import Change, Encoding, Feature, Level, Missing
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from mace.base.arguments import is_frame, spelled, spelled_class
 from mace.base.exact import nearest
-from mace.base.meant import among, few, meant
+from mace.base.suggestions import among, few, meant
 from mace.base.values import hashed, no_single, plain
 from mace.base.views import view
 from mace.errors import RowError, SpaceError

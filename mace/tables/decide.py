@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.cache import Kept
 from mace.base.exact import SMALLEST_32, UNIT_ROUNDOFF_32, above, exact
-from mace.base.kept import Kept
 from mace.errors import ModelError
 from mace.tables import leaves
 from mace.tables.margins import Slack, compare_slack, exact_margin, exact_scores, possible, surely

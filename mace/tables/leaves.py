@@ -13,7 +13,7 @@ from math import isnan
 
 import numpy as np
 
-from mace.base.kept import Kept
+from mace.base.cache import Kept
 from mace.tables.table import Bools, Ensemble, Floats, Ints, Tree
 
 MOST_NODES = 2_000_000  # of trees that are walked together

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.cache import Kept
 from mace.base.exact import (
     LARGEST_32,
     UNIT_ROUNDOFF,
@@ -33,7 +34,6 @@ from mace.base.exact import (
     first_float,
     gamma,
 )
-from mace.base.kept import Kept
 from mace.errors import ModelError
 from mace.tables import leaves
 from mace.tables.table import Bools, Compare, Ensemble, Floats, Network, Rule

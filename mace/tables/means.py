@@ -32,7 +32,7 @@ def probability(link: Link, scores: Floats) -> Floats:
 
 
 def _outer(link: Link, given: Floats) -> Floats:
-    """The same for what the link itself is given: scores, or the probabilities that the one inside makes of them."""
+    """What the outer link makes of what it is given: scores, or the probabilities that an inner link makes of them."""
     with np.errstate(over="ignore", divide="ignore"):
         if link.kind == "steps":
             x, y = np.array(link.knots, dtype=np.float64).T

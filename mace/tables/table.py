@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.kept import Kept
+from mace.base.cache import Kept
 from mace.errors import GoalError
 from mace.tables.members import Members, among
 

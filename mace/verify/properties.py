@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
 from mace.base.files import read_text
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.base.values import plain
 from mace.errors import MaceError, NumberError
 

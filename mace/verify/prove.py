@@ -78,7 +78,7 @@ def _plain_row(space: Space, data: pd.DataFrame | None) -> dict[str, Any]:
 
 @dataclass
 class _Run:
-    """One property on its way to a verdict."""
+    """The proof of one property: what was asked for it by now, and what came of that."""
 
     subject: Subject
     given: Property

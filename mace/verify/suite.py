@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.deadline import LONGEST
 from mace.base.files import read_toml
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.errors import FileError, MaceError
 from mace.verify.properties import Property, read, text_of
 from mace.verify.run import verify

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple, assert_never
 
-from mace.base.meant import among, closest
+from mace.base.suggestions import among, closest
 from mace.errors import ProgramError, Span
 from mace.language import (
     Apply,

@@ -15,7 +15,7 @@ from typing import Any
 
 from mace.base.arguments import check, spelled
 from mace.base.files import read_text
-from mace.base.meant import meant
+from mace.base.suggestions import meant
 from mace.base.views import view
 from mace.errors import SpaceError
 from mace.space.axes import Axis

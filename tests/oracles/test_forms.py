@@ -19,7 +19,7 @@ from mace.problem.objectives import Priority
 from mace.problem.programs import rule_of
 from mace.problem.question import Goal, Question
 from mace.solve.conditions import Closed, Cut, close_or_cut
-from mace.solve.forms.frame import Frame, Multipliers
+from mace.solve.forms.frame import FormsPart, Multipliers
 from mace.solve.forms.prover import FormsOracle
 from mace.solve.forms.simplex import Simplex
 from mace.solve.protocol import Found, Limits, Refuted
@@ -96,7 +96,7 @@ def test_a_search_that_time_ends_anywhere_loses_no_box(seed: int, known: bool) -
 def test_any_multipliers_give_a_bound(seed: int) -> None:
     question, rng = measured(seed), np.random.default_rng(seed)
     for part in range(len(question.goal.decision)):
-        frame = Frame(question, part)
+        frame = FormsPart(question, part)
         for _ in range(10):
             box = tuple(_part(axis, rng) for axis in question.axes)
             prices = 0 if frame.trees is None else len(frame.trees.sides)

@@ -245,7 +245,7 @@ def test_the_knapsack_is_never_below_a_point_that_it_may_hold(seed: int) -> None
     assert more - found <= price * 1e-6 + 1e-12
 
 
-def opened(seed: int) -> tuple[ascent.Frame, ascent.Active, np.random.Generator]:
+def opened(seed: int) -> tuple[ascent.RelaxationArrays, ascent.Active, np.random.Generator]:
     """A relaxation of a random question in its box, or in a part of it."""
     _, made = grounded(seed)
     rng, box = np.random.default_rng(seed), whole(made)

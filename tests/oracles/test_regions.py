@@ -48,7 +48,7 @@ def divided(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         search.ruled = bool(self.question.rules)
         return search
 
-    def counted(*given: Any) -> regions.Region:
+    def counted(*given: Any) -> regions.RegionNode:
         root = divide(*given)
         counts.append(sum(region.open for region in root.every()))
         return root

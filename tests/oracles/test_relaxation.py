@@ -218,7 +218,7 @@ class Stopping(Branching):
     clock: Hand
     most = 3
 
-    def _push(self, node: branching.Node) -> None:
+    def _push(self, node: branching.PricedNode) -> None:
         super()._push(node)
         if self.nodes >= self.most:
             self.clock.now += 1000

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
 import mace
-from mace.base.kept import Kept
+from mace.base.cache import Kept
 from mace.errors import ModelError
 from mace.explain.explainer import Explainer
 from mace.problem.distance import norm

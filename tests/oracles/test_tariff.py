@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from mace.base.cache import Recent
 from mace.base.exact import float32_to_rank, float_to_rank
-from mace.base.kept import Recent
 from mace.problem.distance import Norm, norm
 from mace.solve.ensembles import cuts as cutting
 from mace.solve.ensembles.cells import ground, refusal

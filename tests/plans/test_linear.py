@@ -7,11 +7,11 @@ import numpy as np
 
 from mace.plans.bounds import Bound, Line
 from mace.plans.linear import linear_of, tightened, vertices_of
-from mace.plans.nodes import Node, Reach
+from mace.plans.nodes import PlanNode, Reach
 from mace.worlds.affine import Form
 
 
-def _problem(seed: int) -> tuple[list[str], Node, Form, Line]:
+def _problem(seed: int) -> tuple[list[str], PlanNode, Form, Line]:
     """A cost, a line of a model, and a box of few points."""
     rng = np.random.default_rng(seed)
     variables = ["a", "b", "c"][: int(rng.integers(1, 4))]
@@ -22,7 +22,7 @@ def _problem(seed: int) -> tuple[list[str], Node, Form, Line]:
     tops = {name: int(top) for name in variables if (top := rng.integers(-9, 10))}
     coef = rng.choice([-1e9, -1.0, -1 / 3, 0.0, 1e-9, 0.1, 7.0], len(variables))
     line = Line(coef, float(rng.choice([-2.0, -0.1, 0.0, 0.3])))
-    return variables, Node((), frozenset(), box), Form(tops, int(rng.integers(-9, 9)), 9, 7), line
+    return variables, PlanNode((), frozenset(), box), Form(tops, int(rng.integers(-9, 9)), 9, 7), line
 
 
 def test_the_bound_of_a_node_is_below_every_point_that_its_line_leaves() -> None:

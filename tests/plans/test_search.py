@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 import mace
 from mace.plans.network_bounds import NetworkBounds, _relu
-from mace.plans.nodes import Node
+from mace.plans.nodes import PlanNode
 from mace.plans.reach import Reacher
 from mace.plans.task import task_of
 from tests.plans.small_worlds import EFFECTS, KINDS, frame_of, least, model_of, space_of, text_of
@@ -84,7 +84,7 @@ def test_forms_enclose_what_the_interpreter_does() -> None:
                 continue
             ranges = {name: (Fraction(k), Fraction(k)) for name, k in indices.items()}
             for cut in range(len(order) + 1):
-                reach = reacher.reach(Node(order[:cut], frozenset(order[cut:]), box))
+                reach = reacher.reach(PlanNode(order[:cut], frozenset(order[cut:]), box))
                 assert reach is not None
                 for name, value in plan.steps[-1].after.items():
                     low, high = reach.end[name].span(ranges)
@@ -111,7 +111,7 @@ def test_lines_through_a_network_bound_its_margins() -> None:
             for name, one in task.variants[number].variables.items():
                 low, high = sorted(int(k) for k in rng.integers(one.first, one.last + 1, 2))
                 box[name] = (low, high)
-        node = Node(chosen, frozenset(), box)
+        node = PlanNode(chosen, frozenset(), box)
         reach = reacher.reach(node)
         if reach is None:
             continue

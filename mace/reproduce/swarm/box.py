@@ -28,9 +28,9 @@ class Within:
 
     def __call__(self, explainer: Explainer, query: Query, task: Task, blank: Record, deadline: Deadline) -> Record:
         """The nearest point of the box as a record; "infeasible" where it is proved that there is none."""
-        asked = explainer.asked(query.values, task.goal, None, task.oracle, deadline, task.memory_mb)
-        within = boxed(asked.question, explainer, self.swarm)
-        bracket = asked.solve(within, explainer.priorities).bracket
+        solver = explainer.row_solver(query.values, task.goal, None, task.oracle, deadline, task.memory_mb)
+        within = boxed(solver.question, explainer, self.swarm)
+        bracket = solver.solve(within, explainer.priorities).bracket
         record = replace(blank, status=bracket.status, why=bracket.why, oracle="box")
         if bracket.status != "infeasible":
             record = replace(
@@ -38,7 +38,7 @@ class Within:
             )
         if bracket.point is None or bracket.upper is None:
             return record
-        asked.settle([bracket.point])
+        solver.settle([bracket.point])
         return replace(record, distance=above(bracket.upper), exact_distance=rounded_text(bracket.upper, above))
 
 

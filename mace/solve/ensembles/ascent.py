@@ -1,6 +1,6 @@
 """Dual ascent on the linear relaxation of trees, compiled: prices under which all trees share one distance.
 
-In:  a `Frame`: the leaves, rows and pieces of a relaxation in arrays; a box in cells and masks; prices to start from.
+In:  `RelaxationArrays`, the leaves, rows and pieces of a relaxation; a box in cells and masks; prices to start from.
 Out: better prices (`ascend`), and what rounded ones prove in whole numbers (`proved`).
 Promise: what `proved` returns is a lower bound whatever the prices; how good `ascend`'s are changes only the speed.
 
@@ -38,8 +38,10 @@ LOOK = 50  # rounds, in which this part of what is missing must be gained for th
 SLOW = 0.005
 
 
-class Frame(NamedTuple):
-    """One relaxation. T trees, L leaves, P pairs of a leaf and a row, R rows, J axes, K pieces, C comparisons.
+class RelaxationArrays(NamedTuple):
+    """The linear relaxation of trees.
+
+    T trees, L leaves, P pairs of a leaf and a row, R rows, J axes, K pieces, C comparisons.
 
     first:  (T + 1,) where each tree's leaves begin. at: (L + 1,) where each leaf's rows begin in `rows`, (P,).
     gain:   (C, L) scaled gains, need: (C,) what their sums must reach.
@@ -98,9 +100,9 @@ class Rows(NamedTuple):
 
 
 class Active(NamedTuple):
-    """What of a frame a box leaves open.
+    """What of a relaxation a box leaves open.
 
-    first, leaf, at: as in `Frame`, for the leaves that are reached; row: their rows, as places in `number`.
+    first, leaf, at: as in `RelaxationArrays`, for the leaves that are reached; row: their rows, as places in `number`.
     number:     the rows whose cut divides the box, and that hold some leaf.
     begin, end: (J,) the pieces begin..end - 1 that meet the box; mask: (J,) of a level axis the pieces themselves.
     empty:      whether some tree has no leaf.
@@ -119,6 +121,40 @@ class Active(NamedTuple):
     rows: Rows
 
 
+class Costs(NamedTuple):
+    """Costs of a relaxation's pieces, and of the indices among which one is best, in the units of one ascent.
+
+    part, top: (K,); spot_part, spot_top: (S,); spot_sum: (N, S); slack: (N,), as in `RelaxationArrays`.
+    """
+
+    part: Array
+    top: Array
+    spot_part: Array
+    spot_top: Array
+    spot_sum: Array
+    slack: Array
+
+
+class Moves(NamedTuple):
+    """Of the multipliers of comparisons (C,), axes (J,) and linear rules (N,), which are few beside the prices of rows.
+
+    goal, share, line: subgradients, what the bound gains where they rise.
+    unit: (C,) the units in which those of comparisons move.
+    goal_way, share_way, line_way: directions.
+    line_seen: squared subgradients so far. line_rate: the direction at the rates that follow from them.
+    """
+
+    goal: Array
+    share: Array
+    line: Array
+    unit: Array
+    goal_way: Array
+    share_way: Array
+    line_way: Array
+    line_seen: Array
+    line_rate: Array
+
+
 class Climbed(NamedTuple):
     """Prices by row, multipliers by comparison, axis and linear rule; the bound in units; the share of every piece."""
 
@@ -131,7 +167,7 @@ class Climbed(NamedTuple):
 
 
 @lean
-def state(frame: Frame, row: int, low: Array, high: Array) -> int:
+def state(frame: RelaxationArrays, row: int, low: Array, high: Array) -> int:
     """Whether a box lies on a row's side whole, in part, or not at all."""
     axis, cut = frame.axis[row], frame.cut[row]
     if frame.grid[axis]:
@@ -145,7 +181,15 @@ def state(frame: Frame, row: int, low: Array, high: Array) -> int:
 
 @lean
 def cost_of_leaf(
-    frame: Frame, ground: Ground, box: Box, number: Array, row: Array, begin: int, end: int, low: Array, high: Array
+    frame: RelaxationArrays,
+    ground: Ground,
+    box: Box,
+    number: Array,
+    row: Array,
+    begin: int,
+    end: int,
+    low: Array,
+    high: Array,
 ) -> int:
     """The scaled cost of the part of a box that lies on all these rows' sides; `ANYTHING` if that is empty.
 
@@ -178,8 +222,10 @@ def cost_of_leaf(
 
 
 @compiled
-def rows_of(frame: Frame, active_begin: Array, active_end: Array, number: Array, at: Array, row: Array) -> Rows:
-    """The rows of `number`, which are in the frame's order; active_begin .. row: as in `Active`."""
+def rows_of(
+    frame: RelaxationArrays, active_begin: Array, active_end: Array, number: Array, at: Array, row: Array
+) -> Rows:
+    """The rows of `number`, which are in the order of the relaxation; active_begin .. row: as in `Active`."""
     rows, axes, pieces = len(number), len(frame.grid), len(frame.part)
     # Unsigned, since places that may be negative are looked at each time.
     begin, over = np.empty(axes + 1, np.uint32), np.empty(axes, np.uint32)
@@ -239,8 +285,8 @@ def held(number: Array, row: Array) -> Array:
     return kept[:count].copy()
 
 
-def whole(frame: Frame) -> Active:
-    """All of a frame, from which boxes take what they leave open."""
+def whole(frame: RelaxationArrays) -> Active:
+    """All of a relaxation, from which boxes take what they leave open."""
     some, axes = np.zeros(0, np.uint32), len(frame.grid)
     rows = Rows(some, some, some, some, some, some, some, np.zeros(0, np.int32))
     first, at, row = (column.astype(np.int32) for column in (frame.first, frame.at, frame.rows))
@@ -250,7 +296,7 @@ def whole(frame: Frame) -> Active:
 
 
 @compiled
-def opened(frame: Frame, ground: Ground, box: Box, limit: int, above: Active) -> Active:
+def opened(frame: RelaxationArrays, ground: Ground, box: Box, limit: int, above: Active) -> Active:
     """The leaves, rows and pieces of a box, of whose sides and costs only the sides need be filled in.
 
     limit: leaves whose part of the box has a scaled cost >= this are not reached.
@@ -312,7 +358,7 @@ def opened(frame: Frame, ground: Ground, box: Box, limit: int, above: Active) ->
 
 
 @lean
-def on_side(frame: Frame, row: int, piece: int) -> bool:
+def on_side(frame: RelaxationArrays, row: int, piece: int) -> bool:
     """Whether a piece of the row's axis lies on its side."""
     axis = frame.axis[row]
     if frame.grid[axis]:
@@ -321,7 +367,7 @@ def on_side(frame: Frame, row: int, piece: int) -> bool:
 
 
 @lean
-def payments(frame: Frame, active: Active, prices: Array, paid: Array) -> None:
+def payments(frame: RelaxationArrays, active: Active, prices: Array, paid: Array) -> None:
     """What every piece of the box pays; of an ordered axis, how much more than the piece before it.
 
     prices: one for each row of `active`. paid: filled in here. Without branches, since about every other row has a
@@ -365,7 +411,7 @@ def worths(rows: Rows, price: Array, worth: Array, some: Array) -> None:
 
 
 @lean
-def lift(frame: Frame, active: Active, chosen: Array, change: Array) -> None:
+def lift(frame: RelaxationArrays, active: Active, chosen: Array, change: Array) -> None:
     """Take one from the change of every row on whose side the chosen piece of its axis lies."""
     rows = active.rows
     for j in range(len(chosen)):
@@ -437,29 +483,12 @@ def onto_simplex(shares: Array) -> None:
 
 
 @compiled
-def ascend(
-    frame: Frame, active: Active, prices: Array, goal: Array, shares: Array, lines: Array, size: float, target: float,
-    rounds: int, largest: bool, length: float,
-) -> Climbed:  # fmt: skip
-    """Better multipliers than the given ones for what `active` leaves open.
+def gains_of(frame: RelaxationArrays, active: Active) -> tuple[Array, Array]:
+    """(C, leaves) the gains of the leaves that are reached; (C,) the units in which multipliers of comparisons move.
 
-    prices: (R,) and goal: (C,), per scaled gain, in units; shares: (J,). size: units by which steps are measured.
-    target: a bound that is good enough, in units; `rounds` at most. largest: whether the largest change has a cost.
-    length: of the first steps, as a part of Polyak's.
-    Long because each round is one pass over leaves, pieces and rows, and its arrays are made once.
+    In such units a tree's gain changes by about a tenth of a price.
     """
-    trees, axes, compares = len(active.first) - 1, len(frame.grid), len(frame.need)
-    open_rows, leaves = len(active.number), len(active.leaf)
-    rows = active.rows
-    price, best_price = np.empty(open_rows), np.empty(open_rows)
-    for i in range(open_rows):
-        price[i] = prices[active.number[i]] / size
-    way, change = np.zeros(open_rows, np.float32), np.empty(open_rows, np.float32)
-    share, seen = np.empty(open_rows, np.float32), np.ones(open_rows, np.float32)
-    some = np.empty(open_rows + 1, np.uint32)
-    goal, shares, lines = goal / size, shares.copy(), lines.copy()
-    best_goal, best_shares, best_lines = goal.copy(), shares.copy(), lines.copy()
-    # Multipliers of comparisons are moved in units in which a tree's gain changes by about a tenth of a price.
+    trees, compares, leaves = len(active.first) - 1, len(frame.need), len(active.leaf)
     unit, gain = np.empty(compares), np.empty((compares, leaves))
     for c in range(compares):
         spread = 0.0
@@ -469,19 +498,149 @@ def ascend(
             of_tree = gain[c, active.first[t] : active.first[t + 1]]
             spread += of_tree.max() - of_tree.min()
         unit[c] = max(10.0 * spread / trees, 1.0)
-    goal_way, goal_change = np.zeros(compares), np.zeros(compares)
-    share_way, share_change = np.zeros(axes), np.zeros(axes)
-    ruled = len(lines)
-    line_way, line_change = np.zeros(ruled), np.zeros(ruled)
-    line_seen, line_share = np.zeros(ruled), np.zeros(ruled)
-    spot_part, spot_top, spot_sum, slack = (
-        frame.spot_part / size, frame.spot_top / size, frame.spot_sum / size, frame.slack / size,
+    return gain, unit
+
+
+@lean
+def cheapest_leaves(
+    active: Active, gain: Array, worth: Array, paid_for: Array, total: float, missing: Array, change: Array
+) -> float:
+    """Each tree takes its cheapest leaf; returns `total` with what these cost.
+
+    worth: what its rows cost a leaf, see `worths`; paid_for: what is paid for its gain. missing: (C,) the gains are
+    taken off; change: one is added for every row of these leaves.
+    """
+    own = 0.0
+    for t in range(len(active.first) - 1):
+        least, found = np.inf, active.first[t]
+        for k in range(active.first[t], active.first[t + 1]):
+            own += worth[k]
+            if own - paid_for[k] < least:
+                least, found = own - paid_for[k], k
+        total += least
+        for c in range(len(missing)):
+            missing[c] -= gain[c, found]
+        for i in range(active.at[found], active.at[found + 1]):
+            change[active.row[i]] += 1.0
+    return total
+
+
+@lean
+def cheapest_pieces(
+    frame: RelaxationArrays, active: Active, costs: Costs, paid: Array, shares: Array, lines: Array, total: float,
+    chosen: Array, moves: Moves,
+) -> float:  # fmt: skip
+    """Each axis takes its cheapest piece, or index of a piece; returns `total` with what these cost.
+
+    paid: what pieces pay, see `payments`. chosen: (J,) the pieces, filled in here, as is what `moves.share` and
+    `moves.line` gain by them.
+    """
+    for j in range(len(chosen)):
+        least, found, spot, here, grid = np.inf, active.begin[j], -1, 0.0, frame.grid[j]
+        for piece in range(active.begin[j], active.end[j]):
+            here = paid[piece] + (here if grid else 0.0)
+            if not grid and not (active.mask[j] >> frame.begin_cell[piece]) & 1:
+                continue
+            if frame.read[j]:
+                for s in range(frame.spots[piece], frame.spots[piece + 1]):
+                    own = costs.spot_part[s] + shares[j] * costs.spot_top[s] - here
+                    for n in range(len(lines)):
+                        own += lines[n] * costs.spot_sum[n, s]
+                    if own < least:
+                        least, found, spot = own, piece, s
+            else:
+                own = costs.part[piece] + shares[j] * costs.top[piece] - here
+                if own < least:
+                    least, found = own, piece
+        total += least
+        chosen[j] = found
+        moves.share[j] = costs.top[found] if spot < 0 else costs.spot_top[spot]
+        if spot >= 0:
+            for n in range(len(lines)):
+                moves.line[n] += costs.spot_sum[n, spot]
+    return total
+
+
+@lean
+def turn_few(moves: Moves, lines: Array, largest: bool, norm: float) -> float:
+    """Turn the directions of these multipliers to their subgradients; returns `norm` with what they add to it.
+
+    largest: whether the largest change has a cost, without which the multipliers of axes stay 0.
+    """
+    for c in range(len(moves.goal)):
+        moves.goal_way[c] = moves.goal[c] / moves.unit[c] + KEPT * moves.goal_way[c]
+        norm += moves.goal_way[c] * moves.goal_way[c]
+    if largest:
+        for j in range(len(moves.share)):
+            moves.share_way[j] = moves.share[j] + KEPT * moves.share_way[j]
+            norm += moves.share_way[j] * moves.share_way[j]
+    for n in range(len(lines)):
+        moves.line_way[n] = moves.line[n] + KEPT * moves.line_way[n]
+        moves.line_seen[n] += moves.line[n] * moves.line[n]
+        if lines[n] <= 0.0 and moves.line_way[n] < 0.0:
+            moves.line_way[n] = 0.0
+        moves.line_rate[n] = RULING * moves.line_way[n] / np.sqrt(max(moves.line_seen[n], 1e-300))
+        norm += moves.line_way[n] * moves.line_rate[n]
+    return norm
+
+
+@lean
+def step_few(moves: Moves, goal: Array, shares: Array, lines: Array, largest: bool, step: float) -> None:
+    """Move these multipliers along their directions; all stay >= 0, and those of axes at most 1 together."""
+    for c in range(len(goal)):
+        goal[c] = max(0.0, goal[c] + step * moves.goal_way[c] / moves.unit[c])
+    if largest:
+        for j in range(len(shares)):
+            shares[j] += step * moves.share_way[j]
+        onto_simplex(shares)
+    for n in range(len(lines)):
+        lines[n] = max(0.0, lines[n] + step * moves.line_rate[n])
+
+
+@lean
+def to_shares(active: Active, taken: Array) -> None:
+    """How often pieces were taken, as shares of the pieces of each axis."""
+    for j in range(len(active.begin)):
+        total = 0.0
+        for piece in range(active.begin[j], active.end[j]):
+            total += taken[piece]
+        for piece in range(active.begin[j], active.end[j]):
+            taken[piece] /= total
+
+
+@compiled
+def ascend(
+    frame: RelaxationArrays, active: Active, prices: Array, goal: Array, shares: Array, lines: Array, size: float,
+    target: float, rounds: int, largest: bool, length: float,
+) -> Climbed:  # fmt: skip
+    """Better multipliers than the given ones for what `active` leaves open.
+
+    prices: (R,) and goal: (C,), per scaled gain, in units; shares: (J,). size: units by which steps are measured.
+    target: a bound that is good enough, in units; `rounds` at most. largest: whether the largest change has a cost.
+    length: of the first steps, as a part of Polyak's.
+    Long because each round is one pass over leaves, pieces and rows, and its arrays are made once.
+    """
+    axes, compares, ruled = len(frame.grid), len(frame.need), len(lines)
+    open_rows, leaves = len(active.number), len(active.leaf)
+    price, best_price = np.empty(open_rows), np.empty(open_rows)
+    for i in range(open_rows):
+        price[i] = prices[active.number[i]] / size
+    way, change = np.zeros(open_rows, np.float32), np.empty(open_rows, np.float32)
+    share, seen = np.empty(open_rows, np.float32), np.ones(open_rows, np.float32)
+    some = np.empty(open_rows + 1, np.uint32)
+    goal, shares, lines = goal / size, shares.copy(), lines.copy()
+    best_goal, best_shares, best_lines = goal.copy(), shares.copy(), lines.copy()
+    gain, unit = gains_of(frame, active)
+    moves = Moves(
+        np.zeros(compares), np.zeros(axes), np.zeros(ruled), unit, np.zeros(compares), np.zeros(axes), np.zeros(ruled),
+        np.zeros(ruled), np.zeros(ruled),
+    )  # fmt: skip
+    costs = Costs(
+        frame.part / size, frame.top / size, frame.spot_part / size, frame.spot_top / size, frame.spot_sum / size,
+        frame.slack / size,
     )  # fmt: skip
     worth, paid_for = np.empty(leaves + 1), np.empty(leaves)
-    part, top = frame.part / size, frame.top / size
-    paid = np.empty(len(part))
-    taken = np.zeros(len(part))
-    chosen = np.empty(axes, np.int32)
+    paid, taken, chosen = np.empty(len(frame.part)), np.zeros(len(frame.part)), np.empty(axes, np.int32)
     best, before, idle, weight = -np.inf, -np.inf, 0, 1.0
     aim = target / size
     for turn in range(rounds):
@@ -489,50 +648,18 @@ def ascend(
         change[:] = 0.0
         for c in range(compares):
             total += goal[c] * frame.need[c]
-            goal_change[c] = frame.need[c]
+            moves.goal[c] = frame.need[c]
             for k in range(leaves):
                 paid_for[k] = goal[c] * gain[c, k] + (paid_for[k] if c else 0.0)
-        worths(rows, price, worth, some)
-        own = 0.0
-        for t in range(trees):
-            least, found = np.inf, active.first[t]
-            for k in range(active.first[t], active.first[t + 1]):
-                own += worth[k]
-                if own - paid_for[k] < least:
-                    least, found = own - paid_for[k], k
-            total += least
-            for c in range(compares):
-                goal_change[c] -= gain[c, found]
-            for i in range(active.at[found], active.at[found + 1]):
-                change[active.row[i]] += 1.0
+        worths(active.rows, price, worth, some)
+        total = cheapest_leaves(active, gain, worth, paid_for, total, moves.goal, change)
         payments(frame, active, price, paid)
         for n in range(ruled):
-            total += lines[n] * slack[n]
-            line_change[n] = slack[n]
+            total += lines[n] * costs.slack[n]
+            moves.line[n] = costs.slack[n]
+        total = cheapest_pieces(frame, active, costs, paid, shares, lines, total, chosen, moves)
         for j in range(axes):
-            least, found, here, grid = np.inf, active.begin[j], 0.0, frame.grid[j]
-            spot = -1
-            for piece in range(active.begin[j], active.end[j]):
-                here = paid[piece] + (here if grid else 0.0)
-                if grid or (active.mask[j] >> frame.begin_cell[piece]) & 1:
-                    if frame.read[j]:
-                        for s in range(frame.spots[piece], frame.spots[piece + 1]):
-                            own = spot_part[s] + shares[j] * spot_top[s] - here
-                            for n in range(ruled):
-                                own += lines[n] * spot_sum[n, s]
-                            if own < least:
-                                least, found, spot = own, piece, s
-                        continue
-                    own = part[piece] + shares[j] * top[piece] - here
-                    if own < least:
-                        least, found = own, piece
-            total += least
-            chosen[j] = found
-            taken[found] += weight
-            share_change[j] = top[found] if spot < 0 else spot_top[spot]
-            if spot >= 0:
-                for n in range(ruled):
-                    line_change[n] += spot_sum[n, spot]
+            taken[chosen[j]] += weight
         weight *= LATER
         if total > best:
             best, idle = total, 0
@@ -548,47 +675,21 @@ def ascend(
                 break
             before = best
         lift(frame, active, chosen, change)
-        norm = turn_to(price, change, way, seen, share)
-        for c in range(compares):
-            goal_way[c] = goal_change[c] / unit[c] + KEPT * goal_way[c]
-            norm += goal_way[c] * goal_way[c]
-        if largest:
-            for j in range(axes):
-                share_way[j] = share_change[j] + KEPT * share_way[j]
-                norm += share_way[j] * share_way[j]
-        for n in range(ruled):
-            line_way[n] = line_change[n] + KEPT * line_way[n]
-            line_seen[n] += line_change[n] * line_change[n]
-            if lines[n] <= 0.0 and line_way[n] < 0.0:
-                line_way[n] = 0.0
-            line_share[n] = RULING * line_way[n] / np.sqrt(max(line_seen[n], 1e-300))
-            norm += line_way[n] * line_share[n]
+        norm = turn_few(moves, lines, largest, turn_to(price, change, way, seen, share))
         if norm == 0.0:
             break
         step = length * (1.01 * aim - total) / norm
         step_by(price, share, step)
-        for c in range(compares):
-            goal[c] = max(0.0, goal[c] + step * goal_way[c] / unit[c])
-        if largest:
-            for j in range(axes):
-                shares[j] += step * share_way[j]
-            onto_simplex(shares)
-        for n in range(ruled):
-            lines[n] = max(0.0, lines[n] + step * line_share[n])
+        step_few(moves, goal, shares, lines, largest, step)
     every = np.zeros(len(prices), prices.dtype)
     for i in range(open_rows):
         every[active.number[i]] = best_price[i] * size
-    for j in range(axes):
-        all_taken = 0.0
-        for piece in range(active.begin[j], active.end[j]):
-            all_taken += taken[piece]
-        for piece in range(active.begin[j], active.end[j]):
-            taken[piece] /= all_taken
+    to_shares(active, taken)
     return Climbed(best * size, every, best_goal * size, best_shares, best_lines, taken)
 
 
 @lean
-def of_spots(frame: Frame, piece: int, share: float, lines: Array) -> int:
+def of_spots(frame: RelaxationArrays, piece: int, share: float, lines: Array) -> int:
     """The least cost of the indices of a piece, with what multipliers of linear rules make of it, in whole units below;
     `ANYTHING` where sums of these might not fit.
     """
@@ -608,7 +709,7 @@ def of_spots(frame: Frame, piece: int, share: float, lines: Array) -> int:
 
 @compiled
 def proved(
-    frame: Frame, active: Active, prices: Array, goal: Array, shares: Array, lines: Array, whole: Any
+    frame: RelaxationArrays, active: Active, prices: Array, goal: Array, shares: Array, lines: Array, whole: Any
 ) -> int:  # fmt: skip
     """A lower bound of the distance in units: of points of the box with the part of the goal.
 

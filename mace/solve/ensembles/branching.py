@@ -24,7 +24,7 @@ import numpy as np
 from mace.problem.proof import Leaf, Priced, Prices, Proof, Split, preorder
 from mace.solve.ensembles.ascent import Active, Climbed
 from mace.solve.ensembles.cells import Forest, Grounded
-from mace.solve.ensembles.priced import AIM, NO_CLIMB, STEP, Closing, Host, Node, Part, Way
+from mace.solve.ensembles.priced import AIM, NO_CLIMB, STEP, Closing, Host, Part, PricedNode, Way
 from mace.solve.ensembles.relaxation import DIGITS, Relaxation
 from mace.solve.ensembles.trials import Candidate, Look, Trials
 from mace.solve.side_by_side import SideBySide
@@ -58,8 +58,8 @@ class Branching:
         others = range(1, len(grounded.aim.begin) - 1)
         self.relaxations = [first, *(first.beside(grounded, forest, part) for part in others)]
         self.doubtful: Fraction | None = None
-        self.root: Node | None = None
-        self.heap: list[tuple[int, int, Node]] = []
+        self.root: PricedNode | None = None
+        self.heap: list[tuple[int, int, PricedNode]] = []
         self.nodes, self.why = 0, ""
         self.bytes = 24 * sum(len(relaxation.sides.tree) + 200 for relaxation in self.relaxations)  # a node
         self.promising = 0.0  # the part of the limit that bounds of nodes must have for the plain search to try them
@@ -91,13 +91,13 @@ class Branching:
             self._round(root)
         return root.key
 
-    def _solved(self, parts: Iterable[Part], rounds: int) -> Node:
+    def _solved(self, parts: Iterable[Part], rounds: int) -> PricedNode:
         """The box of all allowed points, with better prices than the given ones."""
         ground = self.grounded.ground
         low, high = ground.low.astype(np.int64), ground.high.astype(np.int64)
         opened = [relaxation.open(low, high, self.host.limit) for relaxation in self.relaxations]
         better = self.threads.each(self._part, zip(self.relaxations, parts, opened, repeat(rounds), strict=False))
-        return Node(low, high, self.host.key_of(low, high), tuple(better))
+        return PricedNode(low, high, self.host.key_of(low, high), tuple(better))
 
     def _first_rounds(self, before: float | None) -> int:
         """How many rounds there is time for after a glance; before: the seconds that were left when it began.
@@ -133,7 +133,7 @@ class Branching:
         assert best is not None
         return best if best.key >= parent.key else Part(parent.key, parent.exact, climbed)
 
-    def _side(self, node: Node, look: Look, cut: Candidate, side: int, place: int, near: int) -> Part:
+    def _side(self, node: PricedNode, look: Look, cut: Candidate, side: int, place: int, near: int) -> Part:
         """One part of the goal on one side of a cut, with prices of its own; near: the distance of the side itself."""
         relaxation, part = self.relaxations[place], node.parts[place]
         # A box has its parent's bound too, which is all that there is time for once the deadline is over.
@@ -179,7 +179,7 @@ class Branching:
             self._divide(node, look, cut)
         return True
 
-    def _closed(self, node: Node, closing: Closing) -> bool:
+    def _closed(self, node: PricedNode, closing: Closing) -> bool:
         """Whether the plain search closed a box; its proof and its doubt are kept."""
         if closing.proof is None:
             return False
@@ -188,7 +188,7 @@ class Branching:
             self.doubtful = min(self.doubtful or closing.doubtful, closing.doubtful)
         return True
 
-    def _attempt(self, node: Node) -> Closing:
+    def _attempt(self, node: PricedNode) -> Closing:
         """Let the plain search have a try, where boxes with such bounds were not too large for it lately."""
         done = node.key / self.host.limit
         if done < self.promising and node.waited < WAITED:
@@ -198,11 +198,11 @@ class Branching:
         node.waited = 0
         return closing
 
-    def _push(self, node: Node) -> None:
+    def _push(self, node: PricedNode) -> None:
         heapq.heappush(self.heap, (node.key, -self.nodes, node))
         self.nodes += 1
 
-    def _divide(self, node: Node, look: Look, cut: Candidate) -> None:
+    def _divide(self, node: PricedNode, look: Look, cut: Candidate) -> None:
         """Split a node at a cut; sides that nothing closes wait for their turn."""
         ground = self.grounded.ground
         at = int(ground.at[ground.base[cut.axis] + cut.cut]) if ground.grid[cut.axis] else 1 << cut.cut
@@ -215,7 +215,7 @@ class Branching:
         children = []
         for side, half in enumerate(halves):
             own = tuple(parts[side * len(places) : (side + 1) * len(places)])
-            child = Node(*half, near[side], own, node, waited=node.waited + 1)
+            child = PricedNode(*half, near[side], own, node, waited=node.waited + 1)
             children.append(child)
             gained = max(0, min(child.key, self.host.limit) - node.key) / self.grounded.scale
             self.trials.learn(cut, side, gained)
@@ -227,7 +227,7 @@ class Branching:
                 child.forget()
         node.children, node.parts = tuple(children), ()
 
-    def _round(self, node: Node) -> None:
+    def _round(self, node: PricedNode) -> None:
         """Offer the points that the shares of each part of the goal are nearest to."""
         ground = self.grounded.ground
         for place, (relaxation, part) in enumerate(zip(self.relaxations, node.parts, strict=True)):
@@ -259,7 +259,7 @@ class Branching:
         assert self.root is not None
         claim = min(self.key, self.host.limit)
 
-        def closing(node: Node) -> Leaf | Priced:
+        def closing(node: PricedNode) -> Leaf | Priced:
             if node.near >= min(part.key for part in node.parts):
                 return Leaf("distance")
             triples = zip(self.relaxations, node.parts, way.to(node), strict=True)

@@ -26,9 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.cache import Kept, Recent
 from mace.base.deadline import NEVER, Deadline
 from mace.base.exact import exact
-from mace.base.kept import Kept, Recent
 from mace.problem.distance import Charge, Norm
 from mace.problem.lines import Line, both_ways
 from mace.problem.question import Question
@@ -209,7 +209,7 @@ class Grounded:
         return first, one.upper if high >= len(cuts) else min(one.upper, int(cuts[high]))
 
     def inside(self, low: Array, high: Array) -> Grounded:
-        """The same arrays for a box of cells and masks alone."""
+        """The arrays for a box of cells and masks alone, as if nothing else were allowed."""
         ground = self.ground
         # Without its last cell an axis has no "missing".
         turn = np.where(ground.grid & (high < ground.high), NO_TURN, ground.turn)

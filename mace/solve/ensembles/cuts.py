@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.cache import Kept, Recent
 from mace.base.exact import first_holding_each, nearest
-from mace.base.kept import Kept, Recent
 from mace.errors import ModelError
 from mace.problem.question import Question
 from mace.space.axes import Axis, GridAxis, LevelAxis
@@ -235,7 +235,7 @@ def _of_levels(model: Ensemble, trees: Trees, here: Array, axis: LevelAxis, colu
     bits = np.int64(1) << np.arange(axis.count, dtype=np.int64)
 
     def masks(*, left: bool) -> Array:
-        """Those of all kinds, where what is missing goes left or right."""
+        """The masks of all kinds of tests, where what is missing goes left or right."""
         return model.passes(values[None, :], kinds[:, None], left).astype(np.int64) @ bits
 
     gone = trees.missing[here] if np.isnan(values).any() else np.zeros(1, bool)

@@ -79,7 +79,7 @@ class Losses(NamedTuple):
 
 
 def new_waiting(places: int, low: Array, high: Array, leaves: int) -> Waiting:
-    """One box that waits."""
+    """Room for boxes that wait, with one in it, low..high, which may reach all leaves."""
     alive = np.empty((places, leaves), np.int32)
     alive[0] = np.arange(leaves)
     lows, highs = np.empty((places, len(low)), np.int64), np.empty((places, len(low)), np.int64)
@@ -88,14 +88,14 @@ def new_waiting(places: int, low: Array, high: Array, leaves: int) -> Waiting:
 
 
 def new_written(places: int, axes: int) -> Written:
-    """Nothing yet."""
+    """Room for the nodes of a proof, of which none is written yet."""
     kind, axis, cut, box = (np.zeros(places, np.int64) for _ in range(4))
     boxes = np.empty((LEFT_OVER, axes), np.int64), np.empty((LEFT_OVER, axes), np.int64)
     return Written(kind, axis, cut, box, *boxes, np.zeros(2, np.int64))
 
 
 def new_losses(ground: Ground, reached: Reached, compares: int) -> Losses:
-    """Room for boxes of a question."""
+    """Room for what is looked at of one box after the other, see `Losses`."""
     grids = np.where(ground.grid, ground.high - ground.low + 1, 0)
     widest = max(int(grids.max(initial=0)), ground.order.shape[1]) + 1
     leaves, trees = len(reached.leaf), len(reached.first) - 1

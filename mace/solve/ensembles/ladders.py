@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.base.kept import Recent
+from mace.base.cache import Recent
 from mace.solve.ensembles.cells import Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
 
@@ -90,7 +90,7 @@ def terms_of(grounded: Grounded) -> Terms | None:
 
 
 def cropped(terms: Terms, kept: Array) -> Terms:
-    """The same without some cells, one of each axis at least being left."""
+    """These terms without some cells, of which each axis keeps one at least."""
     parts = [terms.kind[at : at + size][kept[first : first + size]] for at, first, size in zip(
         terms.kinds.tolist(), terms.first[terms.on].tolist(), np.diff(terms.first)[terms.on].tolist(), strict=True,
     )]  # fmt: skip

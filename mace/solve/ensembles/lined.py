@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.cache import Recent
 from mace.base.exact import exact, nearest
-from mace.base.kept import Recent
 from mace.problem.distance import Norm
 from mace.problem.lines import Line, both_ways
 from mace.problem.proof import Priced, Prices

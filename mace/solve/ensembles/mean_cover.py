@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mace.base.cache import Kept
 from mace.base.deadline import NEVER, Deadline
-from mace.base.kept import Kept
 from mace.problem.goal_means import Condition, Half, Part, Piece, whole_of
 from mace.problem.goal_rises import Rise, rise_of
 from mace.solve.ensembles.cuts import Array
@@ -28,7 +28,7 @@ from mace.tables.table import Bools, Compare, Ensemble, Floats
 
 if TYPE_CHECKING:
     from mace.solve.ensembles import pieces
-    from mace.solve.ensembles.pieces import Boxes, Found, Sides
+    from mace.solve.ensembles.pieces import Boxes, PieceFindings, Sides
 
 _MANY = 512  # places at which functions that bend everywhere are looked at
 
@@ -140,19 +140,19 @@ def _boxes(sides: Sides, refuted: Refuted) -> Boxes:
     return Boxes(low, high, side, corner, corners)
 
 
-def _room(sides: Sides, boxes: Boxes) -> Found:
-    from mace.solve.ensembles.pieces import Found
+def _room(sides: Sides, boxes: Boxes) -> PieceFindings:
+    from mace.solve.ensembles.pieces import PieceFindings
 
     conditions, members, points = sides.x.shape
     count = len(boxes.side)
     x, y = (np.zeros((conditions, members, points + 2)) for _ in range(2))
-    return Found(
+    return PieceFindings(
         np.zeros(3, np.int64), np.zeros(1), np.zeros((count, members)), np.zeros(count),
         np.zeros(2 * members, np.int64), x, y, np.zeros((conditions, members), np.int64), np.zeros((conditions, count)),
     )  # fmt: skip
 
 
-def _part(piece: pieces.Piece, found: Found) -> Part:
+def _part(piece: pieces.Piece, found: PieceFindings) -> Part:
     """What is told of a piece: half-spaces, and as many of its ends as leave out the boxes that these do not."""
     from mace.solve.ensembles.pieces import ENDS, HALVES
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mace.base.cache import Kept
 from mace.base.deadline import Deadline, TimeOverError
-from mace.base.kept import Kept
 from mace.problem.goal_means import Condition, whole_of
 from mace.problem.goal_rises import Rise, rise_of
 from mace.problem.proof import Proof

@@ -86,7 +86,7 @@ def new_room(means: Means, nodes: int) -> Room:
 
 @lean
 def said(means: Means, c: int, k: int, total: Any) -> float:
-    """What a member says at most where its leaves add up to this."""
+    """The most that a member adds to the mean where its leaves add up to this score."""
     score = (float(total) * means.unit + means.start[c, k] + means.far[c, k]) / means.divide
     at, last = means.at[c, k], means.places[c, k] - 1
     if score >= at[last]:

@@ -42,7 +42,7 @@ class Inside(NamedTuple):
     from_: Array
 
 
-class Bounded(NamedTuple):
+class PricedBound(NamedTuple):
     """The bound beyond the cost of the box, the price, and the places of the cells that axes take on both sides of it.
 
     missing: to the goal, with the cells of the left side. axis, one, other: a place where the box may be divided, the
@@ -86,7 +86,10 @@ def partner_of(ladder: int, singles: int) -> int:
 
 @compiled
 def inside_of(terms: Terms, cost: Array, active: Array, room: float) -> Inside:
-    """room: what points of interest may cost beyond the box."""
+    """The cells of a box that points of interest may take: less than `room` dearer than the cheapest of their axis.
+
+    cost, active: by cell, what it costs, and whether the box has it. room: what such points may cost beyond the box.
+    """
     axes, ladders, classes = len(terms.axis), len(terms.tree), len(terms.gain)
     singles = singles_of(terms)
     place, begin = np.empty(len(cost), np.int64), np.zeros(axes + 1, np.int64)
@@ -293,7 +296,11 @@ class Division(NamedTuple):
 def division(
     terms: Terms, inside: Inside, message: Array, price: float, most: Array, where: Array, left: Array, right: Array
 ) -> Division:
-    """Where a box may be divided: see `Bounded`."""
+    """Where to divide a box: an axis and two of its cells, about which its bound is least sure.
+
+    That is where messages and a table disagree most, or where the goal is met by cells of two prices. Arguments as the
+    fields of `PricedBound`; most, where: as `errors` fills them in.
+    """
     # Where do messages disagree with tables most?
     tables, singles = len(terms.table) - 1, singles_of(terms)
     axis: Any = np.int64(-1)
@@ -337,7 +344,7 @@ def division(
 def evaluate(
     terms: Terms, inside: Inside, need: float, message: Array, price: float, room: float, target: float, rounds: int,
     least: float,
-) -> Bounded:  # fmt: skip
+) -> PricedBound:  # fmt: skip
     """The best bound in so many rounds of messages, which are changed to those that prove it.
 
     need: what the goal needs beyond trees without a test. target: a bound, beyond the cost of the box, that is enough.
@@ -370,7 +377,7 @@ def evaluate(
         best_price_ *= ENOUGH * room / best
     for j in range(axes):
         left[j], right[j] = inside.place[best_left[j]], inside.place[best_right[j]]
-    return Bounded(best, best_price_, missing, left, right, place.axis, place.one, place.other)
+    return PricedBound(best, best_price_, missing, left, right, place.axis, place.one, place.other)
 
 
 # ---------------------------------------------------------------------------------------------- points

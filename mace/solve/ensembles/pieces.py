@@ -1,7 +1,7 @@
 """The compiled look at one piece of a goal of a mean: cut down, left as it is with half-spaces, or cut in two.
 
 In:  the members' functions (`Sides`), refuted boxes of scores (`Boxes`), a piece, and which of the boxes are its own.
-Out: `look` changes the piece and its boxes, and says how it ended; what it found stands in `Found`.
+Out: `look` changes the piece and its boxes, and says how it ended; what it found stands in `PieceFindings`.
 Promise: what it cuts off a piece does not meet the conditions, and what meets them lies in all of its half-spaces.
 `mace.solve.ensembles.mean_cover` says why, and puts pieces together.
 """
@@ -24,9 +24,10 @@ UNIT = 2.0**-53  # of rounding
 
 
 class Sides(NamedTuple):
-    """The conditions. C of them, K members, P places, Q points. Scores of a member are turned as its function rises.
+    """The conditions on a mean, as functions of its members' scores. C conditions, K members, P places, Q points.
 
-    turn:   (C, K) 1 or -1; need: (C,) what the functions shall add up to; many: (C, K) how many places a member has.
+    turn:   (C, K) 1, or -1 where a member's function falls: all else is then said of its score times -1.
+    need:   (C,) what the functions shall add up to; many: (C, K) how many places a member has.
     at:     (C, K, P) rising places; left, right: the function at both ends of the interval that begins there.
     ends:   at a place, no less than on either side of it; most: no less than anywhere below it.
     points: (C, K) how many of x, y: (C, K, Q) there are, the points at which a function bends; some of them, where it
@@ -69,8 +70,8 @@ class Piece(NamedTuple):
     high: Array
 
 
-class Found(NamedTuple):
-    """Room for what is found.
+class PieceFindings(NamedTuple):
+    """What `look` finds of a piece, in arrays that are made once.
 
     told:   (3,) how many half-spaces and ends, and the member along which to cut; place: (1,) where.
     weights, constant: (B, K), (B,) half-spaces; ends: (2 K,) ends, the lower ones first.
@@ -107,7 +108,7 @@ def fewer(at: Array, count: Any, score: float) -> int:
 
 @lean
 def reached(at: Array, count: Any, score: float) -> int:
-    """How many of them do not lie above it."""
+    """How many of so many rising places lie at a score or below it."""
     low, high = np.int64(0), np.int64(count)
     while low < high:
         middle = (low + high) >> np.int64(1)
@@ -141,7 +142,7 @@ def least(sides: Sides, c: int, k: int, said: float, low: float) -> float:
 
 @lean
 def ends_of(sides: Sides, c: int, k: int, piece: Piece) -> tuple[float, float]:
-    """The ends of a piece along a member, turned."""
+    """The ends of a piece along a member; times -1, and swapped, where its function falls (`Sides.turn`)."""
     if sides.turn[c, k] > 0:
         return float(piece.low[k]), float(piece.high[k])
     return float(-piece.high[k]), float(-piece.low[k])
@@ -176,7 +177,7 @@ def below(piece: Piece, whole: Piece, k: int, high: float) -> bool:
 
 @lean
 def beyond(piece: Piece, whole: Piece, k: int, low: float) -> bool:
-    """Whether a box begins above its upper end."""
+    """Whether a box that begins at a score begins above the upper end of a piece."""
     high = piece.high[k]
     return bool(low > high + 0.5 * ROOM * (1 + abs(high)) and high < whole.high[k])
 
@@ -194,7 +195,7 @@ def leave_out(boxes: Boxes, piece: Piece, whole: Piece, inside: Array) -> int:
 
 
 @lean
-def envelope(sides: Sides, c: int, k: int, piece: Piece, found: Found) -> None:
+def envelope(sides: Sides, c: int, k: int, piece: Piece, found: PieceFindings) -> None:
     """Fill in about the least concave function above a member's in a piece: its corners."""
     low, high = ends_of(sides, c, k, piece)
     x, y, count = found.x[c, k], found.y[c, k], 1
@@ -230,7 +231,7 @@ def at_corner(x: Array, y: Array, count: int, score: float) -> float:
 
 
 @lean
-def survey(sides: Sides, boxes: Boxes, piece: Piece, inside: Array, found: Found) -> None:
+def survey(sides: Sides, boxes: Boxes, piece: Piece, inside: Array, found: PieceFindings) -> None:
     """Fill in the concave functions of a piece, and what they say at the corners of its boxes."""
     for c in range(len(sides.need)):
         for k in range(len(piece.low)):
@@ -245,7 +246,7 @@ def survey(sides: Sides, boxes: Boxes, piece: Piece, inside: Array, found: Found
 
 
 @lean
-def nearest_side(found: Found, b: int) -> int:
+def nearest_side(found: PieceFindings, b: int) -> int:
     """The condition that the concave functions miss most, or meet least, at a box."""
     best = 0
     for c in range(1, len(found.over)):
@@ -255,7 +256,7 @@ def nearest_side(found: Found, b: int) -> int:
 
 
 @lean
-def farthest(found: Found, stays: Array) -> int:
+def farthest(found: PieceFindings, stays: Array) -> int:
     """The box at which the concave functions reach farthest beyond the condition that is missed most; -1 for none."""
     number = -1
     most = -np.inf
@@ -278,7 +279,7 @@ def constant_of(sides: Sides, c: int, k: int, slope: float, low: float, high: fl
 
 
 @compiled
-def touching(sides: Sides, c: int, piece: Piece, corner: Array, found: Found) -> bool:
+def touching(sides: Sides, c: int, piece: Piece, corner: Array, found: PieceFindings) -> bool:
     """Write the next half-space of a piece: its lines touch the concave functions at a corner. False where it says
     nothing.
 
@@ -318,7 +319,7 @@ def held(boxes: Boxes, b: int, weights: Array, constant: float) -> float:
 
 
 @compiled
-def halves(sides: Sides, boxes: Boxes, piece: Piece, inside: Array, found: Found) -> int:
+def halves(sides: Sides, boxes: Boxes, piece: Piece, inside: Array, found: PieceFindings) -> int:
     """Fill in half-spaces that leave boxes out; returns -1, or the box that none leaves out and at which the concave
     functions reach farthest."""
     stays = inside.copy()
@@ -340,7 +341,7 @@ def halves(sides: Sides, boxes: Boxes, piece: Piece, inside: Array, found: Found
 
 
 @compiled
-def tell_ends(boxes: Boxes, piece: Piece, whole: Piece, found: Found) -> None:
+def tell_ends(boxes: Boxes, piece: Piece, whole: Piece, found: PieceFindings) -> None:
     """Of the ends of a piece as many as leave out the boxes that its half-spaces do not; the one that leaves out most
     first."""
     members, count = boxes.low.shape
@@ -369,7 +370,7 @@ def tell_ends(boxes: Boxes, piece: Piece, whole: Piece, found: Found) -> None:
 
 
 @compiled
-def cut_at(sides: Sides, boxes: Boxes, piece: Piece, inside: Array, number: int, found: Found) -> bool:
+def cut_at(sides: Sides, boxes: Boxes, piece: Piece, inside: Array, number: int, found: PieceFindings) -> bool:
     """Fill in where to cut a piece, which is where a box ends: along a member whose concave function is far above it
     there, so that both halves, cut down, leave out many boxes. False where the box ends nowhere inside."""
     c, members = boxes.side[number], len(piece.low)
@@ -417,7 +418,7 @@ def cut_at(sides: Sides, boxes: Boxes, piece: Piece, inside: Array, number: int,
 
 
 @compiled
-def look(sides: Sides, boxes: Boxes, piece: Piece, whole: Piece, inside: Array, found: Found) -> int:
+def look(sides: Sides, boxes: Boxes, piece: Piece, whole: Piece, inside: Array, found: PieceFindings) -> int:
     """Cut a piece down, and tell its part; or say where to cut it, or why that is not to be done."""
     if not tighten(sides, piece):
         return NOWHERE

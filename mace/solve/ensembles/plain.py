@@ -24,7 +24,7 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import ModelError
 from mace.problem.distance import Norm
 from mace.problem.lines import lines_of
-from mace.problem.proof import Leaf, Node, Priced, Proof, Split
+from mace.problem.proof import Leaf, Priced, Proof, ProofNode, Split
 from mace.problem.question import Question
 from mace.solve.compiled import interruptible
 from mace.solve.conditions import Cut, close_or_cut
@@ -298,7 +298,7 @@ class Plain:
             if self.bound.excludes(self.question.distance_of(self._load(node))):
                 book.state[node] = kernel.DISTANCE
             else:
-                book.settled[node] = 1
+                book.settled[node] = kernel.NEAR_ENOUGH
                 kernel.push(book, node)
                 alive = True
         return alive
@@ -476,7 +476,7 @@ def _distinct(values: Array) -> tuple[Array, Array]:
     return found, place[values]
 
 
-def _objects(nodes: Iterable[Node]) -> Array:
+def _objects(nodes: Iterable[ProofNode]) -> Array:
     """An array of nodes, which numpy would otherwise take for arrays themselves."""
     found = list(nodes)
     array = np.empty(len(found), object)

@@ -1,6 +1,7 @@
 """The boxes of the relaxation's branch and bound: what prices prove of each, and what it leaves open.
 
-In:  a relaxation for each part of the goal.    Out: `Node`, a box with its bounds; `Way`, which opens boxes again.
+In:  a relaxation for each part of the goal.
+Out: `PricedNode`, a box with its bounds; `Way`, which opens boxes again.
 Promise: a node's key is what its parts prove, whether the ascent that led there is remembered or not.
 """
 
@@ -79,7 +80,7 @@ class Part:
 
 
 @dataclass(slots=True)
-class Node:
+class PricedNode:
     """A box of cells; `near` is its own scaled distance, `split` and `children` are there once it is split.
 
     parent: the box that was split, None of the root.
@@ -90,9 +91,9 @@ class Node:
     high: Array
     near: int
     parts: tuple[Part, ...]
-    parent: Node | None = None
+    parent: PricedNode | None = None
     split: Split | None = None
-    children: tuple[Node, ...] = ()
+    children: tuple[PricedNode, ...] = ()
     proof: Proof | None = None
     waited: int = 0
 
@@ -111,9 +112,9 @@ class Way:
 
     def __init__(self, relaxations: list[Relaxation], limit: int) -> None:
         self.relaxations, self.limit = relaxations, limit
-        self.steps: list[tuple[Node, list[Active]]] = []  # of the last way
+        self.steps: list[tuple[PricedNode, list[Active]]] = []  # of the last way
 
-    def to(self, node: Node) -> list[Active]:
+    def to(self, node: PricedNode) -> list[Active]:
         """What a node leaves open of each part of the goal, below the limit."""
         nodes = [node]
         while (parent := nodes[-1].parent) is not None:

@@ -23,8 +23,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from mace.base.cache import Kept
 from mace.base.deadline import Deadline, TimeOverError
-from mace.base.kept import Kept
 from mace.errors import ModelError
 from mace.problem.distance import Norm
 from mace.problem.proof import Proof

@@ -34,20 +34,20 @@ DIVIDING = 0.1  # of the time left, for looking for them: of many rules about ma
 
 
 @dataclass(slots=True)
-class Region:
+class RegionNode:
     """A box; the cut that divides it and its halves, or the proof that closes it."""
 
     box: Box
     split: Split | None = None
-    children: tuple[Region, ...] = ()
+    children: tuple[RegionNode, ...] = ()
     proof: Proof | None = None
 
-    def divide(self, axis: int, at: int) -> tuple[Region, Region]:
+    def divide(self, axis: int, at: int) -> tuple[RegionNode, RegionNode]:
         """Cut the box in two; the half with the indices up to `at`, or the levels in it, comes first."""
         side = self.box[axis]
         parts: tuple[Side, Side]
         parts = (side & at, side & ~at) if isinstance(side, int) else ((side[0], at), (at + 1, side[1]))
-        one, other = (Region(put(self.box, axis, part)) for part in parts)
+        one, other = (RegionNode(put(self.box, axis, part)) for part in parts)
         self.split, self.children = Split(axis, at), (one, other)
         return one, other
 
@@ -56,7 +56,7 @@ class Region:
         """Whether it is still to be searched."""
         return self.split is None and self.proof is None
 
-    def every(self) -> Iterator[Region]:
+    def every(self) -> Iterator[RegionNode]:
         """The region itself and all within it."""
         todo = [self]
         while todo:
@@ -111,9 +111,9 @@ def _or_before(search: Plain, reply: Found | Unknown) -> Reply:
     return before if known is not None and known > (reply.lower or 0) else reply
 
 
-def divided(question: Question, box: Box, until: Deadline = NEVER) -> Region:
+def divided(question: Question, box: Box, until: Deadline = NEVER) -> RegionNode:
     """A box, cut by rules into at most so many regions that are left open; when the time is over, into fewer."""
-    root = Region(box)
+    root = RegionNode(box)
     todo, left = [root], MOST
     while todo:
         region = _cut_down(question, todo.pop(0), until)
@@ -123,7 +123,7 @@ def divided(question: Question, box: Box, until: Deadline = NEVER) -> Region:
     return root
 
 
-def _cut_down(question: Question, region: Region, until: Deadline) -> Region | None:
+def _cut_down(question: Question, region: RegionNode, until: Deadline) -> RegionNode | None:
     """What is left of a region without what rules rule out at its ends; None where that is nothing."""
     while not until.over and (found := ruled_out(question, region.box)) is not None:
         if found.cut is None:
@@ -143,7 +143,7 @@ def _between(question: Question, box: Box, until: Deadline) -> Cut | None:
         if until.over:
             break
         at = _beside(box[j], question.axes[j].start)
-        if at is not None and any(ruled_out(question, half.box) for half in Region(box).divide(j, at)):
+        if at is not None and any(ruled_out(question, half.box) for half in RegionNode(box).divide(j, at)):
             return Cut(j, at)
     return None
 
@@ -159,7 +159,7 @@ def _beside(side: Side, start: int) -> int | None:
     return start if start < last else last - 1
 
 
-def cut_into(grounded: Grounded, question: Question, root: Region) -> Grounded:
+def cut_into(grounded: Grounded, question: Question, root: RegionNode) -> Grounded:
     """The arrays with a cut wherever regions were divided; level axes need none."""
     norm = question.distance
     assert isinstance(norm, Norm)
@@ -181,5 +181,5 @@ def inside_of(grounded: Grounded, box: Box) -> Grounded:
     return grounded.inside(low, high)
 
 
-def _closing(region: Region) -> Leaf:
+def _closing(region: RegionNode) -> Leaf:
     raise AssertionError(f"the region {region.box} was not searched")

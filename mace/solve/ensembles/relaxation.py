@@ -26,7 +26,7 @@ import numpy as np
 from mace.base.bits import members
 from mace.base.deadline import NEVER, Deadline
 from mace.problem.proof import Prices
-from mace.solve.ensembles.ascent import ANYTHING, Active, Climbed, Frame, ascend, opened, proved, whole
+from mace.solve.ensembles.ascent import ANYTHING, Active, Climbed, RelaxationArrays, ascend, opened, proved, whole
 from mace.solve.ensembles.cells import Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.spots import Spots
@@ -110,7 +110,7 @@ class Relaxation:
         return made
 
     @cached_property
-    def framed(self) -> Frame:
+    def framed(self) -> RelaxationArrays:
         """The arrays for compiled code, made once."""
         return self.frame()
 
@@ -144,7 +144,7 @@ class Relaxation:
         place[order] = np.arange(len(order))
         return Sides(*(column[used[order]] for column in entered)), np.concatenate([none, *leaf_of]), place[row]
 
-    def frame(self) -> Frame:
+    def frame(self) -> RelaxationArrays:
         """The arrays for compiled code, with costs in units of 2^-bits of a distance of 1."""
         leaves, columns = len(self.tree), self.columns
         order = np.argsort(self.leaf_of, kind="stable")
@@ -159,7 +159,7 @@ class Relaxation:
         pieces = [self._pieces(one) for one in columns]
         costs = [self._costs(one) for one in columns]
         begin = np.cumsum([0, *(len(first) for first, _ in pieces)])
-        return Frame(
+        return RelaxationArrays(
             np.append(self.first_leaf, leaves),
             at,
             self.row_of[order],

@@ -206,7 +206,7 @@ def split(ground: Ground, book: Book, node: int, box: Box, axis: int, cut: int, 
 
 @compiled
 def standing(child: Array, state: Array, key: Array, claim: int) -> Array:
-    """For every node the one that is proved in its place: itself, or a half of its box, where the other is far away.
+    """For every node the one whose proof stands for it: itself, or one half of its box where the other is far away.
 
     child, state, key: as in `Book`; claim: keys from it on are far away for certain.
     Lemma: let no point of one half be nearer than the claim. On the axis that was cut, a leaf costs in the box what it
@@ -265,15 +265,11 @@ def may_have_goal(forest: Forest, aim: Aim, near: Array) -> bool:
     return False
 
 
-@compiled
-def choose(
-    ground: Ground, gain: Array, box: Box, best: Array, scratch: Scratch, spare: Any, key: int, limit: int
-) -> Place:
-    """The cut that costs the far side most for the margin that it takes from the near side.
+@lean
+def mark(ground: Ground, gain: Array, box: Box, best: Array, scratch: Scratch) -> int:
+    """Score every cut on the way to a tree's best leaf by the margin of that leaf; returns how many cuts there are.
 
-    Separating tests are those on the way to a tree's best leaf that the nearest point answers otherwise. A cut at one
-    of them takes away the best leaf of every tree whose leaf lies beyond it. Long because the marks made in the first
-    half, and taken back in the second, are shared by all trees.
+    What is marked stands in `scratch.touched`, not in order; `choose` takes the marks back.
     """
     sides = scratch.kept.sides
     count = 0
@@ -300,8 +296,41 @@ def choose(
                 scratch.score[g] = 0.0
                 count += 1
             scratch.score[g] += margin
-    touched = scratch.touched[:count]
+    return count
+
+
+@lean
+def add_beyond(score: Array, touched: Array, begin: int, end: int, near: int) -> None:
+    """Add up the scores of an ordered axis, touched[begin:end]: a cut takes the leaves beyond it away, too.
+
+    Below the cut `near`, at which the nearest point lies, they add up from the lowest cut, above it from the highest.
+    """
+    total = 0.0
+    for i in range(begin, end):
+        if touched[i] >= near:
+            break
+        total += score[touched[i]]
+        score[touched[i]] = total
+    total = 0.0
+    for i in range(end - 1, begin - 1, -1):
+        if touched[i] < near:
+            break
+        total += score[touched[i]]
+        score[touched[i]] = total
+
+
+@compiled
+def choose(
+    ground: Ground, gain: Array, box: Box, best: Array, scratch: Scratch, spare: Any, key: int, limit: int
+) -> Place:
+    """The cut that costs the far side most for the margin that it takes from the near side.
+
+    Separating tests are those on the way to a tree's best leaf that the nearest point answers otherwise. A cut at one
+    of them takes away the best leaf of every tree whose leaf lies beyond it.
+    """
+    touched = scratch.touched[: mark(ground, gain, box, best, scratch)]
     touched.sort()
+    count = len(touched)
     chosen_axis, chosen_cut, highest = -1, -1, -1.0
     deficit = float(spare) + 1.0
     reach = limit - key if limit < NO_LIMIT else box.total[0] + box.total[1] + 64
@@ -316,19 +345,7 @@ def choose(
         while end < count and touched[end] < stop:
             end += 1
         if ground.grid[axis]:
-            # Leaves beyond a cut: below the nearest cell add up from the lowest, above it from the highest.
-            total = 0.0
-            for i in range(begin, end):
-                if touched[i] - ground.base[axis] >= box.near[axis]:
-                    break
-                total += scratch.score[touched[i]]
-                scratch.score[touched[i]] = total
-            total = 0.0
-            for i in range(end - 1, begin - 1, -1):
-                if touched[i] - ground.base[axis] < box.near[axis]:
-                    break
-                total += scratch.score[touched[i]]
-                scratch.score[touched[i]] = total
+            add_beyond(scratch.score, touched, begin, end, ground.base[axis] + box.near[axis])
         for i in range(begin, end):
             g = touched[i]
             scratch.marked[g] = 0

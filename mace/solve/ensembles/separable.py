@@ -121,7 +121,7 @@ class Rows(Sequence[tuple[int, int, int]]):
 
 
 @dataclass(slots=True)
-class Node:
+class SeparableNode:
     """A box of cells; near: its own scaled distance, bound: of what it holds (a float), message and price: of the goal,
     that prove it. What it is split by, or closed by, is there once it is: `rows` of prices, or `proof` for what another
     search closed. cut: where it may be split, an axis and a cut of it (a mask of levels)."""
@@ -134,7 +134,7 @@ class Node:
     price: float
     cut: tuple[int, int] | None = None
     split: Split | None = None
-    children: tuple[Node, ...] = ()
+    children: tuple[SeparableNode, ...] = ()
     rows: Array | None = None
     far: bool = False
     proof: Proof | None = None
@@ -166,8 +166,8 @@ class Separable:
         self.near_cost: Array = self.cost[kept] if kept.any() else self.cost
         self.every = np.ones(len(self.near_cost), bool)
         self.limit, self.nodes, self.stopped = plain.limit, 0, False
-        self.root: Node | None = None
-        self.heap: list[tuple[float, int, Node]] = []
+        self.root: SeparableNode | None = None
+        self.heap: list[tuple[float, int, SeparableNode]] = []
         self.doubtful: Fraction | None = None
 
     def run(self, most: int) -> bool:
@@ -180,7 +180,7 @@ class Separable:
         if self.root is None:
             ground = self.grounded.ground
             low, high = ground.low.astype(np.int64), ground.high.astype(np.int64)
-            self.root = Node(low, high, self.host.key_of(low, high), 0.0, np.zeros(len(self.terms.gain)), 0.0)
+            self.root = SeparableNode(low, high, self.host.key_of(low, high), 0.0, np.zeros(len(self.terms.gain)), 0.0)
             self._look(self.root, FIRST_ROUNDS)
             self._push(self.root)
         self.limit = self.plain.limit
@@ -225,12 +225,12 @@ class Separable:
             plain.why = plain.deadline.why
         return plain.said(self.doubtful, lower, preorder(self.root, self._closing))
 
-    def _push(self, node: Node) -> None:
+    def _push(self, node: SeparableNode) -> None:
         if not self._closed(node):
             self.nodes += 1
             heapq.heappush(self.heap, (max(node.bound, node.near), -self.nodes, node))
 
-    def _divide(self, node: Node) -> None:
+    def _divide(self, node: SeparableNode) -> None:
         """Split a box and note its sides, or let the plain search close it."""
         cut = node.cut or self._any_cut(node)
         if cut is None:
@@ -254,7 +254,7 @@ class Separable:
             low[axis], other[axis] = int(low[axis]) & place, int(low[axis]) & ~place
             sides = ((low, node.high), (other, node.high))
         node.children = tuple(
-            Node(a, b, self.host.key_of(a, b), node.bound, node.message.copy(), node.price) for a, b in sides
+            SeparableNode(a, b, self.host.key_of(a, b), node.bound, node.message.copy(), node.price) for a, b in sides
         )
         node.message = node.message[:0]
         for child in node.children:
@@ -268,7 +268,7 @@ class Separable:
         limit = self.limit
         return bound > limit - 1 if self.grounded.width == 0 else bound >= limit
 
-    def _look(self, node: Node, rounds: int) -> None:
+    def _look(self, node: SeparableNode, rounds: int) -> None:
         """Bound a box, and look for points around what its axes take."""
         limit = self.limit
         if node.near >= limit:
@@ -301,7 +301,7 @@ class Separable:
             return axis, 1 << first
         return axis, (first + second) // 2 if first != second else first
 
-    def _any_cut(self, node: Node) -> tuple[int, int] | None:
+    def _any_cut(self, node: SeparableNode) -> tuple[int, int] | None:
         """An axis with more than one cell and a cut of it; None if there is none."""
         for axis in self.terms.axis.tolist():
             low, high = int(node.low[axis]), int(node.high[axis])
@@ -326,7 +326,7 @@ class Separable:
 
     # ------------------------------------------------------------------------------------------ what was proved
 
-    def _closed(self, node: Node) -> bool:
+    def _closed(self, node: SeparableNode) -> bool:
         """Whether nothing in a box is of interest, and that is proved."""
         limit = self.limit
         if node.near >= limit:
@@ -344,7 +344,7 @@ class Separable:
         node.rows, node.message = rows, node.message[:0]
         return True
 
-    def _proved(self, node: Node) -> int:
+    def _proved(self, node: SeparableNode) -> int:
         """The scaled distance that is proved of an open box, by its prices or by its own distance."""
         proved, rows = self._paid(node)
         # Between whole distances there is none.
@@ -354,7 +354,7 @@ class Separable:
             node.rows = rows
         return max(key, node.near)
 
-    def _paid(self, node: Node) -> tuple[int, Array]:
+    def _paid(self, node: SeparableNode) -> tuple[int, Array]:
         """What the prices of a box prove in whole units, and these prices."""
         room = float(self.limit - node.near)
         active = _active(self.terms, self.grounded, node.low, node.high)
@@ -366,7 +366,7 @@ class Separable:
         near = np.minimum.reduceat(np.where(active, self.cost, NOT_THERE), self.terms.first[:-1])
         return int(found.bound) + (node.near - int(near.sum())) * self.unit, found.rows
 
-    def _closing(self, node: Node) -> Leaf | Priced:
+    def _closing(self, node: SeparableNode) -> Leaf | Priced:
         """How a box closes, at the bound that is claimed."""
         if node.far or node.near >= self.limit or node.rows is None:
             return Leaf("distance")

@@ -19,7 +19,7 @@ from mace.problem.question import Question
 from mace.solve.compiled import interruptible
 from mace.solve.ensembles.cells import Grounded, ground, refusal
 from mace.solve.ensembles.plain import Bound, Plain, Terms, sides_of
-from mace.solve.ensembles.regions import DIVIDING, Region, cut_into, divided, inside_of
+from mace.solve.ensembles.regions import DIVIDING, RegionNode, cut_into, divided, inside_of
 from mace.solve.protocol import Gap
 from mace.solve.witnesses import Witnesses
 
@@ -114,5 +114,5 @@ def _searched(question: Question, grounded: Grounded, claim: Fraction | None, de
     return search.proof() if closed else None
 
 
-def _closing(region: Region) -> Leaf:
+def _closing(region: RegionNode) -> Leaf:
     raise AssertionError(f"the region {region.box} has no proof")

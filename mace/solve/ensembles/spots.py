@@ -1,7 +1,7 @@
 """Where in the pieces of axes linear rules look: the only values of a piece that may be the best, whatever multipliers.
 
 In:  the arrays of a question with linear rules, the pieces of its axes.
-Out: `Spots.of`: the arrays of `ascent.Frame` that are about rules; `Spots.rules`: multipliers as a proof has them.
+Out: `Spots.of`: those `ascent.RelaxationArrays` that are about rules; `Spots.rules`: multipliers as a proof has them.
 Promise: cost and rules together are linear on either side of the start, so that an end of a piece or the start is best.
 """
 
@@ -38,7 +38,7 @@ class Spots:
             self.divisors.append(Fraction(2) ** math.frexp(float(largest) or 1.0)[1])
 
     def of(self, pieces: Sequence[tuple[int, Array, Array]]) -> tuple[Array, ...]:
-        """`read`, `spots`, `spot_part`, `spot_top`, `spot_sum` and `slack` of a `Frame`.
+        """`read`, `spots`, `spot_part`, `spot_top`, `spot_sum` and `slack` of `RelaxationArrays`.
 
         pieces: of every axis in order, with the first and the last cell of each; of levels the level twice.
         """

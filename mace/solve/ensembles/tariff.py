@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.cache import Recent
 from mace.base.exact import nearest
-from mace.base.kept import Recent
 from mace.problem.distance import Charge, Norm
 from mace.solve.ensembles.costs import EXACT, ROUNDED, Costs, charges_of, costs_of
 from mace.solve.ensembles.cuts import Array, Tests, values_of

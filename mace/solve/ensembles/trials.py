@@ -18,7 +18,7 @@ import numpy as np
 from mace.solve.ensembles.ascent import Active, Climbed
 from mace.solve.ensembles.cells import Grounded
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.priced import AIM, STEP, Host, Node
+from mace.solve.ensembles.priced import AIM, STEP, Host, PricedNode
 from mace.solve.ensembles.relaxation import Relaxation
 from mace.solve.side_by_side import SideBySide
 
@@ -80,7 +80,7 @@ class Trials:
         # What sides of cuts added to bounds for each part of the shares that moved: the sum, and of how many.
         self.gains: dict[tuple[int, int], tuple[float, int]] = {}
 
-    def choose(self, node: Node) -> tuple[Look, Candidate | None]:
+    def choose(self, node: PricedNode) -> tuple[Look, Candidate | None]:
         """The cut whose two sides promise the best bounds, None if the relaxation is whole; and what was seen."""
         limit = self.host.limit
         opened = [relaxation.open(node.low, node.high, limit) for relaxation in self.relaxations]
@@ -103,7 +103,7 @@ class Trials:
         total, count = self.gains.get((cut.axis, side), (0.0, 0))
         self.gains[cut.axis, side] = (total + gained / cut.moved(side), count + 1)
 
-    def half(self, node: Node, cut: Candidate, side: int) -> tuple[Array, Array]:
+    def half(self, node: PricedNode, cut: Candidate, side: int) -> tuple[Array, Array]:
         """The box of one side of a cut of an ordered axis, or of a level against all others."""
         low, high = node.low.copy(), node.high.copy()
         if not self.grounded.ground.grid[cut.axis]:
@@ -116,7 +116,7 @@ class Trials:
 
     # ------------------------------------------------------------------------------------------ one node
 
-    def _wanted(self, node: Node, place: int) -> list[Candidate]:
+    def _wanted(self, node: PricedNode, place: int) -> list[Candidate]:
         """The cuts to be tried."""
         candidates = self._candidates(self.relaxations[place], node.parts[place].climbed.pieces, node)
         known = [one for one in candidates if self._believed(one)]
@@ -137,7 +137,7 @@ class Trials:
         least = 1e-6 * float(self.host.limit) / self.grounded.scale
         return math.prod(max(gained(cut, side), least) for side in (0, 1))
 
-    def _trial(self, node: Node, look: Look, cut: Candidate, side: int) -> Trial | None:
+    def _trial(self, node: PricedNode, look: Look, cut: Candidate, side: int) -> Trial | None:
         """What a few rounds add to the bound on one side of a cut; None where there is no time for them."""
         if self.host.deadline.over:
             return None
@@ -148,7 +148,7 @@ class Trials:
         value = most if climbed is None else min(climbed.value, most)
         return Trial(active, climbed, max(0.0, value - part.climbed.value) * math.ldexp(1.0, -relaxation.bits))
 
-    def _candidates(self, relaxation: Relaxation, pieces: Array, node: Node) -> list[Candidate]:
+    def _candidates(self, relaxation: Relaxation, pieces: Array, node: PricedNode) -> list[Candidate]:
         """Of every axis the cut, or level, that is most undecided, the most undecided first."""
         found = []
         for columns, begin in zip(relaxation.columns, relaxation.framed.begin[:-1].tolist(), strict=True):

@@ -1,7 +1,7 @@
 """A question about forms in doubles: what pieces of the axes and leaves of trees add to the forms and to the goal.
 
 In:  a question whose distance has `Forms`, about an ensemble or a linear model, and one part of its goal.
-Out: `Frame`, its arrays, and `bound`: what given multipliers prove of a box.
+Out: `FormsPart`, its arrays, and `bound`: what given multipliers prove of a box.
 Promise: `bound` is a lower bound of the distance of every point of the box that has the part of the goal, in exact
 arithmetic, whatever multipliers it is given: what doubles may lose is taken off.
 
@@ -50,7 +50,7 @@ class Multipliers(NamedTuple):
         return float(np.ldexp(1.0, int(np.frexp(self.prices.max(initial=0.0))[1]) - FINE - 1))
 
     def written(self) -> Multipliers:
-        """As a proof holds them."""
+        """These multipliers, rounded as a proof writes them."""
         unit = 2 * self.unit  # rounded up, the largest may reach the next power of two
         return Multipliers(np.round(self.forms * 2.0**FINE) / 2.0**FINE, self.goal, np.round(self.prices / unit) * unit)
 
@@ -94,8 +94,8 @@ class Items(NamedTuple):
     high: Array
 
 
-class Frame:
-    """One part of the goal.
+class FormsPart:
+    """One part of the goal, in arrays: what levels, numbers and leaves add to the forms and to its comparisons.
 
     effects: (items, forms) of a level; (axes, forms) `slopes` of a number, per change by its whole scale.
     jumps: (axes,) what the change of a number costs once, beside the forms.

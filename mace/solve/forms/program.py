@@ -1,7 +1,7 @@
 """The linear relaxation of a question about forms: made once, solved for many boxes.
 
-In:  a `Frame`.
-Out: `Program.solve(box)`: multipliers for `Frame.bound`, and how the relaxation shares out the pieces and where it
+In:  a `FormsPart`.
+Out: `Program.solve(box)`: multipliers for `FormsPart.bound`, and how the relaxation shares out the pieces and where it
      puts the numbers. None of it is believed: the bound is worked out again from the multipliers.
 
 Columns: the share of each piece; the change of each number; what of each form is above 0, and what below; the share of
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack, identity, vstack
 
-from mace.solve.forms.frame import Array, Frame, Multipliers
+from mace.solve.forms.frame import Array, FormsPart, Multipliers
 from mace.solve.forms.simplex import Simplex
 from mace.space.axes import Box, GridAxis
 
@@ -34,7 +34,7 @@ class Relaxed(NamedTuple):
 class Program:
     """The relaxation of one part of the goal."""
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: FormsPart) -> None:
         self.frame = frame
         self.grid = np.array([isinstance(axis, GridAxis) for axis in frame.axes])
         items, axes, forms = len(frame.items.low), len(frame.axes), frame.forms

@@ -2,8 +2,8 @@
 
 In:  the witnesses of a question, a known point or none, how close the bounds must come, a deadline.
 Out: `Search`: the nearest point found, and `lower`, below which there is none.
-Promise: `lower` is what `Frame.bound` shows of the boxes that are left, and of those that were closed. A box from which
-nothing can be cut off any more, and whose points rounding leaves in doubt, stays, and bounds `lower`.
+Promise: `lower` is what `FormsPart.bound` shows of the boxes that are left, and of those that were closed. A box from
+which nothing can be cut off any more, and whose points rounding leaves in doubt, stays, and bounds `lower`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from mace.base.exact import exact
 from mace.problem.proof import Leaf, Split
 from mace.problem.question import Question
 from mace.solve.conditions import Closed, broken, close_or_cut
-from mace.solve.forms.frame import Frame, change
+from mace.solve.forms.frame import FormsPart, change
 from mace.solve.forms.program import Program, Relaxed
-from mace.solve.forms.written import Branch, Known
+from mace.solve.forms.written import Branch, PartBound
 from mace.solve.protocol import Gap
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box, GridAxis, LevelAxis, Point, holds, whole
@@ -33,12 +33,12 @@ NUDGES = (0.0, 1e-13, 1e-11, 1e-9, 1e-8)  # of a scale: so near to the boundary 
 POLISHED = 400  # points that are looked at to make one better
 
 
-class Node(NamedTuple):
+class FormsNode(NamedTuple):
     """A box of which something is known: nothing in it is nearer than `bound`; `number` tells nodes apart."""
 
     bound: float
     number: int
-    known: tuple[Known, ...]
+    known: tuple[PartBound, ...]
     branch: Branch
 
     @property
@@ -53,16 +53,16 @@ class Node(NamedTuple):
 
 
 class Search:
-    """One question; `known` is a point with the goal, or None."""
+    """Branch and bound for one question; `known` is a point with the goal, or None."""
 
     def __init__(self, witnesses: Witnesses, known: Point | None, gap: Gap, deadline: Deadline) -> None:
         self.witnesses, self.gap, self.deadline = witnesses, gap, deadline
         question = witnesses.question
-        self.frames = [Frame(question, part) for part in range(len(question.goal.decision))]
+        self.frames = [FormsPart(question, part) for part in range(len(question.goal.decision))]
         self.programs = [Program(frame) for frame in self.frames]
         self.best, self.upper = known, math.inf
         self.distance: Fraction | None = None
-        self.open: list[Node] = []
+        self.open: list[FormsNode] = []
         self.stuck: list[float] = []  # bounds of boxes that nothing divides any further
         self.least = math.inf  # of the bounds of boxes that were closed because of them
         self.root = Branch(whole(question.axes))
@@ -79,7 +79,7 @@ class Search:
 
     def run(self) -> None:
         """Search until the bounds are close enough; raises TimeOverError, before which every box is kept or closed."""
-        self.push(self.root, (Known(0.0, None),) * len(self.frames))
+        self.push(self.root, (PartBound(0.0, None),) * len(self.frames))
         if self.best is not None:
             self.polish(self.best)
         while self.open and not self.closed(self.open[0].bound):
@@ -104,7 +104,7 @@ class Search:
         found = exact(max(least, 0.0))
         return found if self.distance is None else min(found, self.distance)
 
-    def push(self, branch: Branch, known: tuple[Known, ...]) -> None:
+    def push(self, branch: Branch, known: tuple[PartBound, ...]) -> None:
         """Keep a box, unless it is closed."""
         branch.known = known
         bound = min(one.bound for one in known)
@@ -114,9 +114,9 @@ class Search:
             self.least = min(self.least, bound)
             return
         self.count += 1
-        heapq.heappush(self.open, Node(bound, self.count, known, branch))
+        heapq.heappush(self.open, FormsNode(bound, self.count, known, branch))
 
-    def expand(self, node: Node) -> None:
+    def expand(self, node: FormsNode) -> None:
         """Bound a box better, look for a point in it, and divide it."""
         part, branch = node.part, node.branch
         relaxed = self.programs[part].solve(node.box)
@@ -142,7 +142,7 @@ class Search:
                 if half is not None:
                     self.enter(half, cut.axis, node, relaxed)
 
-    def enter(self, half: Branch, axis: int, node: Node, relaxed: Relaxed | None) -> None:
+    def enter(self, half: Branch, axis: int, node: FormsNode, relaxed: Relaxed | None) -> None:
         """Keep half of a box that was divided on an axis, unless the question's conditions close it."""
         question = self.question
         for k, rule in enumerate(question.rules):
@@ -159,22 +159,22 @@ class Search:
         for part, one in enumerate(node.known):
             by = relaxed.by if relaxed is not None and part == node.part else one.by
             bound = one.bound if by is None else self.frames[part].bound(half.box, by)
-            known.append(Known(bound, by) if bound > one.bound else one)
+            known.append(PartBound(bound, by) if bound > one.bound else one)
         self.push(half, tuple(known))
 
-    def better(self, part: int, node: Node, relaxed: Relaxed) -> Known:
+    def better(self, part: int, node: FormsNode, relaxed: Relaxed) -> PartBound:
         """What is known of a part once its relaxation is solved."""
         frame, known = self.frames[part], node.known[part]
         bound = frame.bound(node.box, relaxed.by)
         if relaxed.missing:
             without = relaxed.by._replace(forms=np.zeros_like(relaxed.by.forms))
             if frame.bound(node.box, without, jumps=False) > 0:
-                return Known(math.inf, without)
-        return Known(bound, relaxed.by) if bound > known.bound else known
+                return PartBound(math.inf, without)
+        return PartBound(bound, relaxed.by) if bound > known.bound else known
 
     # ------------------------------------------------------------------------------------------ points
 
-    def cut(self, node: Node, relaxed: Relaxed | None) -> Split | Leaf | None:
+    def cut(self, node: FormsNode, relaxed: Relaxed | None) -> Split | Leaf | None:
         """Where to divide a box, or what closes it, once the points that its relaxation shows were looked at."""
         if relaxed is None:
             return widest(node.box)
@@ -202,7 +202,7 @@ class Search:
         found = close_or_cut(self.question, box, point, edges=True)
         return Leaf(found.by, found.number) if isinstance(found, Closed) else Split(*found)
 
-    def rounded(self, node: Node, relaxed: Relaxed, nudge: float | None) -> Point:
+    def rounded(self, node: FormsNode, relaxed: Relaxed, nudge: float | None) -> Point:
         """A point of the box near to the relaxation's.
 
         nudge: None for the nearest values; else numbers go where the goal's multipliers want them, floats by so much of
@@ -270,7 +270,7 @@ class Search:
 
     # ------------------------------------------------------------------------------------------ cuts
 
-    def fractional(self, node: Node, relaxed: Relaxed) -> Split | None:
+    def fractional(self, node: FormsNode, relaxed: Relaxed) -> Split | None:
         """The axis on which the relaxation is farthest from any point, as the forms count, and a cut there."""
         losses = [self.loss(node, relaxed, j) for j in range(len(node.box))]
         j = int(np.argmax(losses))
@@ -292,14 +292,14 @@ class Search:
             at = items.last[begin + min(max(half, int(used[0])), int(used[-1]) - 1)]
         return Split(j, at) if side[0] <= at < side[1] else None
 
-    def jumped(self, node: Node, relaxed: Relaxed, j: int) -> bool:
+    def jumped(self, node: FormsNode, relaxed: Relaxed, j: int) -> bool:
         """Whether a number of the relaxation changes without what that costs once."""
         axis, side, way = self.question.axes[j], node.box[j], relaxed.change[j]
         if not self.frames[node.part].jumps[j] or not isinstance(side, tuple):
             return False
         return bool(side[0] <= axis.start < side[1] and way > 0 or side[0] < axis.start <= side[1] and way < 0)
 
-    def loss(self, node: Node, relaxed: Relaxed, j: int) -> float:
+    def loss(self, node: FormsNode, relaxed: Relaxed, j: int) -> float:
         """How far an axis of the relaxation is from any value."""
         frame, axis = self.frames[node.part], self.question.axes[j]
         if self.jumped(node, relaxed, j):
@@ -332,7 +332,7 @@ class Search:
                 return Split(j, axis.start if point[j] > axis.start else axis.start - 1)
         return None
 
-    def isolated(self, node: Node, point: Point) -> Split | Leaf | None:
+    def isolated(self, node: FormsNode, point: Point) -> Split | Leaf | None:
         """Divide the first axis with more than one piece beside a point's; trees answer alike where there is none."""
         items = self.frames[node.part].items
         for j, side in enumerate(node.box):

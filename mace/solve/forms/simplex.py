@@ -72,7 +72,7 @@ class Simplex:
         return None
 
     def _anew(self, bottom: Array, top: Array) -> Solved | None:
-        """The same by scipy's public function."""
+        """The solution by scipy's public function, without a basis to start from."""
         rows = self.rows.tocsr()
         even = self.low == self.high
         above, below = ~even & np.isfinite(self.low), ~even & np.isfinite(self.high)

@@ -2,7 +2,7 @@
 
 In:  the tree of boxes, with what closed each or the multipliers that are known of it; what is claimed.
 Out: a `Proof` in preorder.
-Promise: none is needed, since the checker evaluates the same multipliers; it finds no less than `Frame.bound`.
+Promise: none is needed, since the checker evaluates the same multipliers; it finds no less than `FormsPart.bound`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy as np
 
 from mace.base.exact import exact
 from mace.problem import proof
-from mace.problem.proof import Dual, Leaf, Node, Priced, Prices, Proof, Split
-from mace.solve.forms.frame import FINE, Frame, Multipliers
+from mace.problem.proof import Dual, Leaf, Priced, Prices, Proof, ProofNode, Split
+from mace.solve.forms.frame import FINE, FormsPart, Multipliers
 from mace.space.axes import Box
 
 
-class Known(NamedTuple):
+class PartBound(NamedTuple):
     """No point of a box with a part of the goal is nearer than `bound`, by these multipliers; infinite: none has it."""
 
     bound: float
@@ -34,17 +34,17 @@ class Branch:
     """A box: what closes it, or where it is divided; else what is known of each part of the goal."""
 
     box: Box
-    known: Sequence[Known] = ()
+    known: Sequence[PartBound] = ()
     leaf: Leaf | None = None
     cut: Split | None = None
     halves: Sequence[Branch | None] = field(default_factory=list)
 
 
-def written(root: Branch, frames: Sequence[Frame], claim: Fraction | None) -> Proof | None:
+def written(root: Branch, frames: Sequence[FormsPart], claim: Fraction | None) -> Proof | None:
     """The proof that no point with the goal is nearer than a claim, or exists; None where a box has no multipliers."""
     if claim is not None and claim <= 0:
         return [Leaf("distance")]
-    found: list[Node] = []
+    found: list[ProofNode] = []
     todo: list[Branch | None] = [root]
     while todo:
         branch = todo.pop()
@@ -68,7 +68,7 @@ def written(root: Branch, frames: Sequence[Frame], claim: Fraction | None) -> Pr
     return found
 
 
-def _final(frame: Frame, box: Box, known: Known, claim: Fraction | None) -> Multipliers | None:
+def _final(frame: FormsPart, box: Box, known: PartBound, claim: Fraction | None) -> Multipliers | None:
     """The multipliers as the claim needs them: where no point has the part they prove any distance."""
     by = known.by
     if by is None or not math.isinf(known.bound):
@@ -88,7 +88,7 @@ def _dual(by: Multipliers) -> proof.Multipliers:
     return proof.Multipliers(tuple(map(exact, by.goal.tolist())), {}, {}, {}, _forms(by))
 
 
-def _prices(frame: Frame, by: Multipliers) -> Prices:
+def _prices(frame: FormsPart, by: Multipliers) -> Prices:
     trees = frame.trees
     assert trees is not None
     counts = (by.prices / by.unit).tolist()

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.bits import members
+from mace.base.cache import Recent
 from mace.base.exact import exact
-from mace.base.kept import Recent
 from mace.problem.lines import both_ways
 from mace.problem.proof import Multipliers
 from mace.problem.question import Question

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.cache import Kept
 from mace.base.exact import above, exact, moderate, nearest, rank_to_float
-from mace.base.kept import Kept
 from mace.problem.distance import Charge, Norm
 from mace.problem.lines import Line, both_ways
 from mace.problem.proof import Phase, Split

@@ -30,7 +30,7 @@ ON = 1e-6  # of a step: a relaxed value that is nearer to a multiple is that mul
 
 @dataclass(eq=False)
 class Node:
-    """A box and phases; what its relaxation said; how it was closed or split.
+    """A node of the branch and bound: a box and phases, what its relaxation said, how it was closed or split.
 
     box: exact, for the proof. hull: the same box cut to the ball, for the compiled loops.
     closed: how the node ended, None while it is open or if it has children.

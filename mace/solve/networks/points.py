@@ -52,7 +52,7 @@ class LinearRegion(NamedTuple):
 
 
 class Aim(NamedTuple):
-    """What nodes are bounded by: see `Points.target` and `Points.reach`."""
+    """The bound from which a node is of no interest, and the radius that boxes are cut to: see `Points`."""
 
     target: float
     reach: float

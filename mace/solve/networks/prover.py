@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mace.base.cache import Kept
 from mace.base.exact import above
-from mace.base.kept import Kept
 from mace.errors import ModelError
 from mace.problem.distance import Norm
 from mace.problem.question import Question

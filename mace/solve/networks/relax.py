@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.solve.compiled import compiled
+from mace.solve.compiled import compiled, lean
 from mace.solve.networks.kernels import INFINITY, NOWHERE, dual_bound
 from mace.solve.networks.model import LEVELS, Array, Axes, Hull, Net, Units
 from mace.solve.networks.simplex import BEYOND, EMPTY, Basis, Simplex, dual_simplex, slack_basis
@@ -81,6 +81,155 @@ class Program(NamedTuple):
     zo: Array
 
 
+class Variables(NamedTuple):
+    """The variables of a program as they are numbered, and the point where all are 0; see `Program`.
+
+    moves: what of a change of a feature each makes, where changes are counted.
+    """
+
+    cost: Array
+    top: Array
+    moves: Array
+    axis: Array
+    item: Array
+    sign: Array
+    base: Array
+    least: Array
+
+
+@lean
+def of_number(axes: Axes, j: int, low: float, high: float, n: int, made: Variables) -> tuple[int, float, float]:
+    """Number the variables of a number whose change lies in low..high, from n on: one for each way it may go.
+
+    Returns the next number, and what every change costs and counts.
+    """
+    f, jump, rate = axes.first[j], axes.jump[j], axes.rate[j]
+    if low <= 0.0 <= high:
+        for side in range(2):
+            reach = high if side == 0 else -low
+            if reach > 0.0:
+                made.axis[n], made.item[n], made.sign[n], made.top[n] = j, f, 1.0 - 2.0 * side, reach
+                made.cost[n] = rate + jump / reach
+                made.moves[n] = 1.0 / reach
+                n += 1
+        return n, 0.0, 0.0
+    near, far, way = (low, high, 1.0) if low > 0.0 else (high, low, -1.0)
+    made.base[f] = near
+    made.least[j] = abs(near)
+    if far != near:
+        made.axis[n], made.item[n], made.sign[n], made.top[n] = j, f, way, abs(far - near)
+        made.cost[n] = rate
+        n += 1
+    return n, jump + rate * abs(near), 1.0
+
+
+@lean
+def of_levels(axes: Axes, j: int, on: Array, n: int, made: Variables) -> tuple[int, float, float]:
+    """Number the variables of a feature with levels, from n on: a share of each level but the cheapest.
+
+    Returns the next number, and what every level costs and counts.
+    """
+    change, jump, rate = axes.change, axes.jump[j], axes.rate[j]
+    chosen, cheapest = -1, INFINITY
+    for i in range(axes.first[j], axes.first[j] + axes.count[j]):
+        if on[i]:
+            c = jump + rate * change[i] if change[i] > 0 else 0.0
+            if c < cheapest:
+                chosen, cheapest = i, c
+    made.base[chosen] = 1.0
+    made.least[j] = change[chosen]
+    already = 1.0 if change[chosen] > 0 else 0.0
+    for i in range(axes.first[j], axes.first[j] + axes.count[j]):
+        if on[i] and i != chosen:
+            made.axis[n], made.item[n], made.sign[n], made.top[n] = j, i, 1.0, 1.0
+            made.cost[n] = (jump + rate * change[i] if change[i] > 0 else 0.0) - cheapest
+            made.moves[n] = (1.0 if change[i] > 0 else 0.0) - already
+            n += 1
+    return n, cheapest, already
+
+
+@lean
+def base_level(axes: Axes, j: int, base: Array) -> int:
+    """The item of the level that the base point has of a feature; -1 where the feature is a number."""
+    if axes.kind[j] == LEVELS:
+        for i in range(axes.first[j], axes.first[j] + axes.count[j]):
+            if base[i] == 1.0:
+                return int(i)
+    return -1
+
+
+@compiled
+def rows_of_rules(axes: Axes, made: Variables, inputs: int, T: Array, b: Array, m: int) -> int:
+    """The rows held . items >= need, from row m on; returns the next row."""
+    for r in range(len(axes.need)):
+        held = axes.held[r]
+        b[m] = held @ made.base - axes.need[r]
+        for c in range(inputs):
+            T[m, c] = -made.sign[c] * held[made.item[c]]
+            level = base_level(axes, made.axis[c], made.base)
+            if level >= 0:
+                T[m, c] += held[level]
+        m += 1
+    return m
+
+
+@lean
+def of_first_layer(axes: Axes, W0: Array, made: Variables, inputs: int, z: Array) -> None:
+    """The inputs of the first layer's units (N, columns) as functions of the variables."""
+    for c in range(inputs):
+        level = base_level(axes, made.axis[c], made.base)
+        for i in range(len(z)):
+            z[i, c] = made.sign[c] * W0[made.item[c], i] - (W0[level, i] if level >= 0 else 0.0)
+
+
+@lean
+def rows_of_axes(
+    axes: Axes, made: Variables, inputs: int, largest: int, T: Array, b: Array, m: int, ends: Array
+) -> int:
+    """The rows of shares of levels, and of changes below the largest one, from row m on; returns the next row.
+
+    largest: the variable that is the largest change, -1 if that costs nothing; ends: (J,) its rows, filled in here.
+    """
+    for j in range(len(axes.kind)):
+        levels = axes.kind[j] == LEVELS
+        several = 0
+        for c in range(inputs):
+            if made.axis[c] == j and levels:
+                several += 1
+        if several > 1:  # shares of levels sum to at most 1; the base has the rest
+            for c in range(inputs):
+                if made.axis[c] == j:
+                    T[m, c] = 1.0
+            b[m] = 1.0
+            m += 1
+        if largest >= 0 and axes.peak[j] > 0:
+            ends[j] = m
+            for c in range(inputs):
+                if made.axis[c] == j:
+                    T[m, c] = axes.peak[j] * (axes.change[made.item[c]] - made.least[j] if levels else 1.0)
+            T[m, largest] = -1.0
+            b[m] = -axes.peak[j] * made.least[j]
+            m += 1
+    return m
+
+
+@lean
+def room(axes: Axes, net: Net, units: Units, distance: bool) -> tuple[int, int]:
+    """How many hidden units may be on or off; and how many rows a program has at most, but for the goal's."""
+    unstable, rows = 0, 0
+    for layer in range(len(units.L)):
+        for i in range(net.size[layer]):
+            if net.relu[layer] and units.L[layer, i] < 0.0 < units.U[layer, i]:
+                unstable += 1
+            if units.phase[layer, i] != 0:
+                rows += 1
+    if distance:
+        for j in range(len(axes.peak)):
+            if axes.peak[j] > 0:
+                rows += 1
+    return unstable, rows + 2 * unstable + len(axes.need) + len(axes.kind) + 2
+
+
 @compiled
 def program(
     C: Array, than: Array, axes: Axes, net: Net, hull: Hull, units: Units, distance: bool, limit: float, most: float
@@ -88,109 +237,47 @@ def program(
     """The linear program of one node and one part of the goal, `distance`: with costs; limit < 0: distances have none;
     most: how many features may change, at least as many as there are where nobody has said.
 
-    Long because variables, rows and multipliers are numbered as they are made. Split up, each part would hand a dozen
-    arrays to the next.
+    Long because variables, rows and multipliers are numbered as they are made: the goal's rows come first, then those
+    of rules, of hidden units, and of axes.
     """
-    kind, first, count, jump, rate, peak, change, _, _, held, need = axes
+    axes, net, units = Axes(*axes), Net(*net), Units(*units)  # plain tuples, see `kernels.plain`
     W0, W, B, relu, size, _ = net
-    lo, hi, on = hull
     L, U, phase = units
+    lo, hi, on = hull
     H, N = L.shape
-    J, items, G, K = len(kind), W0.shape[0], len(than), len(need)
-    unstable, phases = 0, 0
-    for layer in range(H):
-        for i in range(size[layer]):
-            if relu[layer] and L[layer, i] < 0.0 < U[layer, i]:
-                unstable += 1
-            if phase[layer, i] != 0:
-                phases += 1
-    peaked = 0
-    if distance:
-        for j in range(J):
-            if peak[j] > 0:
-                peaked += 1
+    J, items, G = len(axes.kind), W0.shape[0], len(than)
+    unstable, rows = room(axes, net, units, distance)
     columns = 2 * J + items + unstable + 1
-    rows = G + K + 2 * unstable + phases + peaked + J + 2
-    cost, top, moves = np.zeros(columns), np.full(columns, INFINITY), np.zeros(columns)
-    axis, item, sign = np.full(columns, -1), np.full(columns, -1), np.zeros(columns)
-    base = np.zeros(items)
-    least = np.zeros(J)  # the change that the base point makes, for the largest change
+    made = Variables(
+        np.zeros(columns), np.full(columns, INFINITY), np.zeros(columns), np.full(columns, -1), np.full(columns, -1),
+        np.zeros(columns), np.zeros(items), np.zeros(J),
+    )  # fmt: skip
     n, start, moved = 0, 0.0, 0.0
     for j in range(J):
-        f = first[j]
-        if kind[j] != LEVELS:
-            if lo[j] <= 0.0 <= hi[j]:
-                for side in range(2):
-                    reach = hi[j] if side == 0 else -lo[j]
-                    if reach > 0.0:
-                        axis[n], item[n], sign[n], top[n] = j, f, 1.0 - 2.0 * side, reach
-                        cost[n] = rate[j] + jump[j] / reach
-                        moves[n] = 1.0 / reach
-                        n += 1
-            else:
-                near, far, way = (lo[j], hi[j], 1.0) if lo[j] > 0.0 else (hi[j], lo[j], -1.0)
-                base[f] = near
-                least[j] = abs(near)
-                start += jump[j] + rate[j] * abs(near)
-                moved += 1.0
-                if far != near:
-                    axis[n], item[n], sign[n], top[n] = j, f, way, abs(far - near)
-                    cost[n] = rate[j]
-                    n += 1
+        if axes.kind[j] != LEVELS:
+            n, costs, counts = of_number(axes, j, lo[j], hi[j], n, made)
         else:
-            chosen, cheapest = -1, INFINITY
-            for i in range(f, f + count[j]):
-                if on[i]:
-                    c = jump[j] + rate[j] * change[i] if change[i] > 0 else 0.0
-                    if c < cheapest:
-                        chosen, cheapest = i, c
-            base[chosen] = 1.0
-            least[j] = change[chosen]
-            start += cheapest
-            already = 1.0 if change[chosen] > 0 else 0.0
-            moved += already
-            for i in range(f, f + count[j]):
-                if on[i] and i != chosen:
-                    axis[n], item[n], sign[n], top[n] = j, i, 1.0, 1.0
-                    cost[n] = (jump[j] + rate[j] * change[i] if change[i] > 0 else 0.0) - cheapest
-                    moves[n] = (1.0 if change[i] > 0 else 0.0) - already
-                    n += 1
-    inputs = n
-    if distance and peaked > 0:
-        cost[n] = 1.0
+            n, costs, counts = of_levels(axes, j, on, n, made)
+        start += costs
+        moved += counts
+    inputs, largest = n, -1
+    if distance and np.any(axes.peak > 0):
+        made.cost[n] = 1.0
         largest = n
         n += 1
-    else:
-        largest = -1
     if not distance:
-        cost[:] = 0.0
+        made.cost[:] = 0.0
         start = 0.0
-    hidden = np.full((H, N), -1)
-    T, b = np.zeros((rows, columns)), np.zeros(rows)
-    lower, fixed = np.full((H, N), -1), np.full((H, N), -1)
-    m = G + K  # the goal's rows come first, then those of rules
-    for r in range(K):  # held . items - need >= 0
-        b[G + r] = held[r] @ base - need[r]
-        for c in range(inputs):
-            T[G + r, c] = -sign[c] * held[r, item[c]]
-            if kind[axis[c]] == LEVELS:
-                for i in range(first[axis[c]], first[axis[c]] + count[axis[c]]):
-                    if base[i] == 1.0:
-                        T[G + r, c] += held[r, i]
+    hidden, lower, fixed = np.full((H, N), -1), np.full((H, N), -1), np.full((H, N), -1)
+    T, b = np.zeros((G + rows, columns)), np.zeros(G + rows)
+    m = rows_of_rules(axes, made, inputs, T, b, G)
     # Invariant: output i of the layer below is expression[i] . variables + offset[i].
     expression, offset = np.zeros((N, columns)), np.zeros(N)
     zs, zo = np.zeros((H, N, columns)), np.zeros((H, N))
     for layer in range(H + 1):
         if layer == 0:
-            z, o = np.zeros((N, columns)), B[0] + base @ W0
-            for c in range(inputs):
-                chosen = -1
-                if kind[axis[c]] == LEVELS:
-                    for i in range(first[axis[c]], first[axis[c]] + count[axis[c]]):
-                        if base[i] == 1.0:
-                            chosen = i
-                for i in range(N):
-                    z[i, c] = sign[c] * W0[item[c], i] - (W0[chosen, i] if chosen >= 0 else 0.0)
+            z, o = np.zeros((N, columns)), B[0] + made.base @ W0
+            of_first_layer(axes, W0, made, inputs, z)
         else:
             z, o = W[layer].T @ expression, W[layer].T @ offset + B[layer]
         if layer == H:
@@ -215,7 +302,7 @@ def program(
             hidden[layer, i] = n
             expression[i, n] = 1.0
             # A proof's multipliers know no end of an output beside its two lines, so that what it adds is not proved.
-            top[n] = INFINITY
+            made.top[n] = INFINITY
             lower[layer, i] = m  # z <= a
             T[m] = z[i]
             T[m, n] -= 1.0
@@ -228,40 +315,21 @@ def program(
             m += 1
             n += 1
     ends = np.full(J, -1)
-    for j in range(J):
-        several = 0
-        for c in range(inputs):
-            if axis[c] == j and kind[j] == LEVELS:
-                several += 1
-        if several > 1:  # shares of levels sum to at most 1; the base has the rest
-            for c in range(inputs):
-                if axis[c] == j:
-                    T[m, c] = 1.0
-            b[m] = 1.0
-            m += 1
-        if distance and peak[j] > 0:
-            ends[j] = m
-            for c in range(inputs):
-                if axis[c] == j:
-                    T[m, c] = peak[j] * (1.0 if kind[j] != LEVELS else change[item[c]] - least[j])
-            T[m, largest] = -1.0
-            b[m] = -peak[j] * least[j]
-            m += 1
-    ball = -1
+    m = rows_of_axes(axes, made, inputs, largest, T, b, m, ends)
+    ball = few = -1
     if limit >= 0.0:
         ball = m
-        T[m] = cost
+        T[m] = made.cost
         b[m] = limit - start
         m += 1
-    few = -1
     if most < J:
         few = m
-        T[m] = moves
+        T[m] = made.moves
         b[m] = most - moved
         m += 1
     return Program(
-        T[:m, :n].copy(), b[:m].copy(), cost[:n].copy(), top[:n].copy(), start, inputs, axis, item, sign, base, least,
-        ball, few, hidden, lower, fixed, ends, zs, zo,
+        T[:m, :n].copy(), b[:m].copy(), made.cost[:n].copy(), made.top[:n].copy(), start, inputs, made.axis, made.item,
+        made.sign, made.base, made.least, ball, few, hidden, lower, fixed, ends, zs, zo,
     )  # fmt: skip
 
 

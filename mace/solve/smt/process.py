@@ -144,7 +144,7 @@ class SolverProcess:
         return self._child.pid if self._child is not None else None
 
     def _ready(self) -> None:
-        """See to it that there is a child."""
+        """Start the child process where none is running."""
         if self._child is None or self._child.poll() is not None:
             self.stop()
             self._start()

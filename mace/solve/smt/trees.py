@@ -48,11 +48,11 @@ class Inner:
     """A test that the ball leaves open, as a literal."""
 
     test: Term
-    left: Node
-    right: Node
+    left: TermTree
+    right: TermTree
 
 
-Node: TypeAlias = Leaf | Inner
+TermTree: TypeAlias = Leaf | Inner
 
 
 class EnsembleTerms:
@@ -92,13 +92,13 @@ class EnsembleTerms:
 
     # ------------------------------------------------------------------ pruning
 
-    def _pruned(self, tree: Tree) -> Node:
+    def _pruned(self, tree: Tree) -> TermTree:
         """The part of a tree that the ball reaches."""
         box: list[tuple[int, int] | int] = [
             (axis.lower, axis.upper) if isinstance(axis, GridTerm) else sum(1 << level for level in axis.levels)
             for axis in self.axes
         ]
-        done: list[Node | None] = []
+        done: list[TermTree | None] = []
         todo: list[tuple[int, list[tuple[int, int] | int], Fraction, Term | None]] = [(0, box, Fraction(0), None)]
         while todo:
             self.terms.look()
@@ -173,12 +173,12 @@ class EnsembleTerms:
 
     # ------------------------------------------------------------------ formulae
 
-    def _reach(self, number: int, root: Node) -> None:
+    def _reach(self, number: int, root: TermTree) -> None:
         """Say which nodes of a tree a point reaches."""
         terms = self.terms
         known: dict[int, Term] = {}
         hopeless = self._hopeless[number] if self._hopeless is not None else set()
-        todo: list[tuple[Node, Term]] = [(root, terms.true)]
+        todo: list[tuple[TermTree, Term]] = [(root, terms.true)]
         count = 0
         while todo:
             terms.look()
@@ -275,7 +275,7 @@ class _Lattice:
         return all((Fraction(float(value[side])) / self.unit).denominator == 1 for side in sides)
 
 
-def _joined(test: Term, left: Node | None, right: Node | None) -> Node | None:
+def _joined(test: Term, left: TermTree | None, right: TermTree | None) -> TermTree | None:
     """Two sides of a test, or one where the other is out of reach or says the same."""
     if left is None or right is None:
         return left if right is None else right
@@ -284,7 +284,7 @@ def _joined(test: Term, left: Node | None, right: Node | None) -> Node | None:
     return Inner(test, left, right)
 
 
-def _leaves(root: Node) -> list[Leaf]:
+def _leaves(root: TermTree) -> list[Leaf]:
     """All leaves, from the left to the right."""
     found: list[Leaf] = []
     todo = [root]

@@ -48,7 +48,7 @@ class Forms(NamedTuple):
     rounding: Floats
 
 
-class Bounded(NamedTuple):
+class BoundedUnits(NamedTuple):
     """Boxes after their units were bounded. units: for each stage but the last, (boxes, units).
 
     lines: for each stage; sound: (boxes,) False where a sum may overflow, or is no number.
@@ -64,7 +64,7 @@ def rows_at_once(chain: Chain) -> int:
     return max(LEAST_ROWS, min(ROWS, AT_ONCE // chain.weights))
 
 
-def bounded(chain: Chain, boxes: Interval, known: list[Interval] | None, deadline: Deadline = NEVER) -> Bounded:
+def bounded(chain: Chain, boxes: Interval, known: list[Interval] | None, deadline: Deadline = NEVER) -> BoundedUnits:
     """Bound the hidden units of boxes, shape (boxes, columns); `known` holds bounds for each stage but the last.
 
     Raises TimeOverError: a wide network's units may take minutes.
@@ -90,7 +90,7 @@ def bounded(chain: Chain, boxes: Interval, known: list[Interval] | None, deadlin
         units.append(Interval(lower, upper))
         lines.append(_lines(stage, lower, upper, shift))
         largest = np.maximum(upper, 0.0) if stage.relu else np.maximum(np.abs(lower), np.abs(upper))
-    return Bounded(units, lines, sound)
+    return BoundedUnits(units, lines, sound)
 
 
 def _tightened(
@@ -189,4 +189,4 @@ def greatest(forms: Forms, boxes: Interval, box: NDArray[np.int64]) -> Floats:
     return found
 
 
-__all__ = ["Bounded", "Forms", "back", "bounded", "greatest", "rows_at_once", "steepest"]
+__all__ = ["BoundedUnits", "Forms", "back", "bounded", "greatest", "rows_at_once", "steepest"]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.deadline import Deadline, TimeOverError
-from mace.solve.splitting.bounds import AT_ONCE, UNIT, Bounded, back, bounded, rows_at_once, steepest
+from mace.solve.splitting.bounds import AT_ONCE, UNIT, BoundedUnits, back, bounded, rows_at_once, steepest
 from mace.solve.splitting.chain import Chain, Interval
 from mace.solve.splitting.climb import Wanted, best_points, climbed, scores
 from mace.tables.table import Floats
@@ -196,7 +196,7 @@ class _Given(NamedTuple):
     steep: Floats
 
 
-def _given(chain: Chain, found: Bounded, asked: NDArray[np.bool_], wanted: Wanted) -> _Given:
+def _given(chain: Chain, found: BoundedUnits, asked: NDArray[np.bool_], wanted: Wanted) -> _Given:
     """The forms of the rows that are asked for, and infinite ones in place of the others."""
     box, row = np.nonzero(asked)
     forms = back(chain, found.lines, wanted.forms[row], box)

@@ -36,7 +36,7 @@ class TooLarge(Exception):  # noqa: N818
 
 
 @dataclass(frozen=True)
-class Known:
+class PathFacts:
     """What the tests before have said: intervals of columns, levels of features, answers to equal tests."""
 
     between: dict[int, tuple[float, float]] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Merger:
         members: dict[int, Members] = {}
         value: list[Floats | None] = []
 
-        def grow(a: int, b: int, known: Known, depth: int) -> int:
+        def grow(a: int, b: int, known: PathFacts, depth: int) -> int:
             a, b = self._down(one, a, known), self._down(other, b, known)
             place = len(column)
             if place >= LARGEST or depth > DEEPEST:
@@ -85,7 +85,7 @@ class Merger:
             right[place] = grow(a, b, self._after(known, test, passed=False), depth + 1)
             return place
 
-        grow(0, 0, Known(), 0)
+        grow(0, 0, PathFacts(), 0)
         outputs = next(len(v) for v in value if v is not None)
         return Tree(
             np.array(column, np.int32),
@@ -97,7 +97,7 @@ class Merger:
             members,
         )
 
-    def _down(self, tree: Tree, node: int, known: Known) -> int:
+    def _down(self, tree: Tree, node: int, known: PathFacts) -> int:
         """Follow the tests of which the answer is known."""
         while tree.column[node] >= 0:
             answer = self._answer(_test(tree, node), known)
@@ -106,7 +106,7 @@ class Merger:
             node = int(tree.left[node] if answer else tree.right[node])
         return node
 
-    def _answer(self, test: Test, known: Known) -> bool | None:
+    def _answer(self, test: Test, known: PathFacts) -> bool | None:
         if test in known.answers:
             return known.answers[test]
         column = self.columns[test[0]]
@@ -121,17 +121,18 @@ class Merger:
                 return False
         return None
 
-    def _after(self, known: Known, test: Test, *, passed: bool) -> Known:
+    def _after(self, known: PathFacts, test: Test, *, passed: bool) -> PathFacts:
         column = self.columns[test[0]]
         answers = {**known.answers, test: passed}
         if column.values is not None:
             mask, here = self._mask(test), known.levels.get(column.feature, self._every(column.feature))
-            return Known(known.between, {**known.levels, column.feature: here & (mask if passed else ~mask)}, answers)
+            left = here & (mask if passed else ~mask)
+            return PathFacts(known.between, {**known.levels, column.feature: left}, answers)
         if test[2] is None and self._is_number(test[0]):
             low, high = known.between.get(test[0], (-math.inf, math.inf))
             side = (low, min(high, test[1])) if passed else (max(low, test[1]), high)
-            return Known({**known.between, test[0]: side}, known.levels, answers)
-        return Known(known.between, known.levels, answers)
+            return PathFacts({**known.between, test[0]: side}, known.levels, answers)
+        return PathFacts(known.between, known.levels, answers)
 
     def _is_number(self, column: int) -> bool:
         """Whether the column never is NaN, so that a failed test means "above" (or "not below")."""

@@ -1,4 +1,4 @@
-"""One row that is asked about several times, each time within other bounds: what the questions share."""
+"""Several questions about one row, each within other bounds: what they share, and how each is answered."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mace.explain.answer import Counterfactual
-from mace.explain.asking import Asking
 from mace.explain.assemble import counterfactual_of
+from mace.explain.confirmation import Confirmation
 from mace.explain.levels import by_priority
 from mace.explain.search import Search, Searched
 from mace.problem.distance import Distance
@@ -18,23 +18,23 @@ from mace.space.axes import Point
 
 
 @dataclass(frozen=True)
-class AskedRow:
-    """The question about a row, who confirms its points, and how they are looked for."""
+class RowSolver:
+    """The first question about a row, how points are searched for and confirmed, and the limits of all questions."""
 
     question: Question
-    asking: Asking
+    confirmation: Confirmation
     search: Search
     limits: Limits
 
     def solve(self, question: Question, priorities: Sequence[Priority]) -> Searched:
         """One answer, by objectives in order of priority; `settle` its point before it is shown."""
-        return by_priority(self.search, question, priorities, self.asking, self.limits)
+        return by_priority(self.search, question, priorities, self.confirmation, self.limits)
 
     def solve_within(
         self, question: Question, priorities: Sequence[Priority], limits: Limits, best: Point | None = None
     ) -> Searched:
         """The same, within limits of its own; best: an allowed point with the goal, if one is known."""
-        return by_priority(self.search, question, priorities, self.asking, limits, best)
+        return by_priority(self.search, question, priorities, self.confirmation, limits, best)
 
     def located(self, of: Distance | Shortfall) -> Distance | Shortfall:
         """An objective; the distance to the nearest background row with these rows."""
@@ -46,4 +46,4 @@ class AskedRow:
 
     def settle(self, points: Sequence[Point]) -> None:
         """Ask the deployed model about the row and all points in one call; raises ModelError where it disagrees."""
-        self.asking.settle(self.question, [self.question.start, *points])
+        self.confirmation.settle(self.question, [self.question.start, *points])

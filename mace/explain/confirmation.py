@@ -1,7 +1,7 @@
-"""Queries the deployed model about the points of one answer, as seldom as its promise allows.
+"""Confirms the points of one answer with the deployed model, which is asked as seldom as the promise allows.
 
 In:  a `Judge`, a question.
-Out: `Asking`, called with a point: whether the deployed model has the goal there.
+Out: `Confirmation`, which says of a point whether the deployed model has the goal there.
 Promise: no point leaves an answer that the deployed model was not asked about. Where rounding may decide, it is asked
 about that row alone, at once. Where no rounding can (`Question.has_goal` is true or false), what is true of the point
 is known, and the model confirms it before the answer is returned: all such points of the answer in one call
@@ -22,7 +22,7 @@ from mace.tables.decide import class_of
 from mace.tables.table import Formula, Label
 
 
-class Asking:
+class Confirmation:
     """What the deployed model says of points of one answer's questions; each is asked about once."""
 
     def __init__(self, judge: Judge) -> None:
@@ -111,20 +111,20 @@ class Unsettled:
     """
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[Asking, Question, list[Point]]] = []
+        self._waiting: list[tuple[Confirmation, Question, list[Point]]] = []
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, asking: Asking, question: Question, points: list[Point]) -> None:
+    def add(self, confirmation: Confirmation, question: Question, points: list[Point]) -> None:
         """Ask about these points, all different, of an answer later: what no rounding changes is known."""
-        self._waiting.append((asking, question, points))
+        self._waiting.append((confirmation, question, points))
 
     def settle(self) -> list[Label | MaceError]:
         """Ask about the points of all answers: in their order the decision on the first point, or why there is none."""
         said: dict[int, dict[Point, Label]] = {}
-        for judge in {id(asking.judge): asking.judge for asking, _, _ in self._waiting}.values():
-            places = [k for k, (asking, _, _) in enumerate(self._waiting) if asking.judge is judge]
+        for judge in {id(confirmation.judge): confirmation.judge for confirmation, _, _ in self._waiting}.values():
+            places = [k for k, (confirmation, _, _) in enumerate(self._waiting) if confirmation.judge is judge]
             asked = [(k, point) for k in places for point in self._waiting[k][0].open(self._waiting[k][2])]
             with suppress(MaceError):  # then each answer is asked about alone, to know which one it is
                 found = judge.decide_each([(self._waiting[k][1], point) for k, point in asked])
@@ -137,14 +137,14 @@ class Unsettled:
 
     @staticmethod
     def _settled(
-        asking: Asking, question: Question, points: list[Point], said: dict[Point, Label] | None
+        confirmation: Confirmation, question: Question, points: list[Point], said: dict[Point, Label] | None
     ) -> Label | MaceError:
         """The decision on the first point; or the error, where the model does not confirm the answer."""
         try:
             if said is None:
-                asking.settle(question, points)
+                confirmation.settle(question, points)
             else:
-                asking.hear(question, points, said)
+                confirmation.hear(question, points, said)
         except MaceError as error:
             return error
-        return asking.decided(points[0])
+        return confirmation.decided(points[0])

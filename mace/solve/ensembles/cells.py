@@ -193,7 +193,8 @@ class Grounded:
         for j, axis in grids:
             found[:, j] = axis.lower, axis.upper, axis.start
         lower, upper, start = found
-        return _Ends(lower, upper, start, np.diff(self.ground.base, append=len(self.ground.at)))
+        base = self.ground.base
+        return _Ends(lower, upper, start, np.append(base[1:], len(self.ground.at)) - base)
 
     def point(self, cells: Array) -> Point:
         """The point of some cells and levels that is nearest to the start."""

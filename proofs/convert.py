@@ -102,8 +102,9 @@ class Cuts(dict[int, Any]):
 
     def __missing__(self, number: int) -> Any:
         test = self.reach.model.tests[number]
-        self.found[number] = at = cut(self.reach.model, self.reach.statement.columns[test[0]], test[1])
-        self[number] = sides = self.reach.cut(number, at)
+        column = self.reach.statement.columns[test[0]]
+        self.found[number] = at = cut(self.reach.model, column, test[1])
+        self[number] = sides = self.reach.model.cut(number, column, at)
         return sides
 
 

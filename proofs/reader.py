@@ -22,6 +22,8 @@ from math import lcm
 from pathlib import Path
 from typing import Any
 
+from mace.proofs.kernel.fields import once
+
 MAX_BYTES = 128 * 2**20  # of the file, and of the text in it; a forest with 130,000 leaves needs about 20 MB
 MAX_DIGITS = 4000  # of a number in text
 MAX_BITS = 100_000  # of the common denominator of the distance
@@ -210,8 +212,7 @@ def bounded(data: Any) -> None:
         within(
             sum(min(depths(tree), len(features) * len(tree["column"])) for tree in trees), MAX_SPANS, "sides of leaves"
         )
-    for rule in rules:
-        rule_within(rule)
+    rules_within(rules)
     denominator_within(features)
     forms = part(part(statement, "distance"), "forms", list)
     forms_within(features, forms)
@@ -257,6 +258,13 @@ def depths(tree: dict[str, Any]) -> int:
             if type(child) is int and n < child < len(depth):
                 depth[child] = depth[n] + 1
     return sum(depth)
+
+
+@once
+def rules_within(rules: list[Any]) -> None:
+    """Limit each rule; statements about one space share them."""
+    for rule in rules:
+        rule_within(rule)
 
 
 def rule_within(rule: Any) -> None:

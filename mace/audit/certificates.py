@@ -108,13 +108,15 @@ class Writer:
         """`canonical`, where the text of what certificates of one model and one space share is written once."""
         statement = data["statement"]
         parts = {"about": data["about"], "columns": statement["columns"], "rules": statement["rules"]}
-        text = canonical({**data, "about": "", "statement": {**statement, "columns": "", "rules": ""}})
-        for name, part in parts.items():
+        left = canonical({**data, "about": "", "statement": {**statement, "columns": "", "rules": ""}})
+        text: list[bytes] = []
+        for name, part in parts.items():  # in the order of the text, which is that of their names
             if name not in self._shared or self._shared[name][0] != part:
                 self._shared[name] = part, canonical(part)
             # As in `REFERENCE`: quotes inside a text are escaped.
-            text = text.replace(f'"{name}":""'.encode(), f'"{name}":'.encode() + self._shared[name][1], 1)
-        return text
+            before, field, left = left.partition(f'"{name}":""'.encode())
+            text += [before, field[:-2], self._shared[name][1]]
+        return b"".join([*text, left])
 
     def check(self, short: Certificate, deadline: Deadline) -> tuple[str, str]:
         """The checker's verdict: "accepted", "refused" or "unchecked", and its words."""

@@ -205,16 +205,18 @@ def _cuts(question: Question, tests: Tests, visited: Array) -> list[int | None]:
     numbers = numbering(question.model)
     found: list[int | None] = [None] * len(numbers.first)
     used = _different(numbers.test[np.flatnonzero(visited)])
-    nodes = numbers.first[used]
-    axes, places = tests.test[nodes, 0], tests.test[nodes, 1]
-    for j, axis in enumerate(question.axes):
-        if not isinstance(axis, GridAxis):
-            continue
-        here = np.flatnonzero(axes == j)
-        low, high = axis.lower - 1, axis.last + axis.may_lack
-        at = np.concatenate([tests.cuts[j], [high, low]])[places[here]]
-        for number, cut in zip(used[here].tolist(), at.tolist(), strict=True):
-            found[number] = min(max(cut, low), high)
+    axes, places = tests.test[numbers.first[used], :2].T
+    cuts = np.append(tests.at, 0).take(tests.base[axes] + places, mode="clip")
+    ends = {
+        j: (axis.lower - 1, axis.last + axis.may_lack, len(tests.cuts[j]))
+        for j, axis in enumerate(question.axes)
+        if isinstance(axis, GridAxis)
+    }
+    each = zip(used.tolist(), axes.tolist(), places.tolist(), cuts.tolist(), strict=True)
+    for number, j, place, cut in each:
+        if j in ends:
+            low, high, count = ends[j]
+            found[number] = low if place < 0 else high if place == count else min(max(cut, low), high)
     return found
 
 

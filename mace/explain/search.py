@@ -336,17 +336,24 @@ class Search:
             return None
 
         confirm = partial(confirmation.confirms, question)
-
-        def has_goal(said: NDArray[Any]) -> NDArray[np.bool_]:
-            return self.judge.met(rough, said)
-
-        for point in known.near(question, has_goal, deadline):
+        for point in known.near(question, _Met(self.judge, rough), deadline):
             if deadline.over:
                 break
             # The model said that this row has the goal: where its numbers deny that, it is asked again, alone.
             if confirm(point) or confirmation.ask(question, point):
                 return point if oracle.optimises else pull_back(question, point, confirm, deadline)
         return None
+
+
+@dataclass(frozen=True)
+class _Met:
+    """Which rows have a goal, by what the model says of them; the same for the same goal."""
+
+    judge: Judge
+    goal: Wanted
+
+    def __call__(self, said: NDArray[Any]) -> NDArray[np.bool_]:
+        return self.judge.met(self.goal, said)
 
 
 def _by_decision(goal: Wanted | None) -> Wanted | None:

@@ -117,7 +117,10 @@ class Norm:
     def charged(self, deltas: NDArray[np.float64]) -> Charged:
         """What changes of many points cost, in floats that serve to compare them; deltas: shape (points, features)."""
         once, slope, top = self._floats
-        return Charged(once * (deltas > 0) + slope * deltas, top * deltas)
+        part = slope * deltas
+        if once.any():
+            part += once * (deltas > 0)
+        return Charged(part, top * deltas)
 
     @cached_property
     def charges(self) -> tuple[Charge, ...]:

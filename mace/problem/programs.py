@@ -10,10 +10,11 @@ Source: Karimi et al. 2020, section 4.2, plausibility; appendix A.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,9 +63,10 @@ KEPT = 1024  # points of a rule, and boxes, of which is known whether they obey 
 class RuleMemory(NamedTuple):
     """What was found out of a rule: of points and of boxes, by the indices of the features that it reads.
 
-    grids: what indices stand for on the axes of these features; None: for levels.
+    grids: what indices stand for on the axes of these features; None: for levels. axes: the last that had them.
     """
 
+    axes: Sequence[Axis]
     grids: list[Grid | None]
     held: Recent[bool]
     broken: Recent[bool]
@@ -102,7 +104,7 @@ class Rule:
 
     def holds(self, axes: Sequence[Axis], point: Point) -> bool:
         """Whether a point obeys the rule, by the interpreter."""
-        return self.known(axes).held.get(tuple(point[j] for j in self._places), lambda: self._holds(axes, point))
+        return self.known(axes).held.get(self._read(point), lambda: self._holds(axes, point))
 
     def _holds(self, axes: Sequence[Axis], point: Point) -> bool:
         self._refuse_unbound()
@@ -113,17 +115,24 @@ class Rule:
     def _places(self) -> tuple[int, ...]:
         return tuple(self.reads.values())
 
+    @cached_property
+    def _read(self) -> Callable[[Point], object]:
+        """The indices of a point on which the rule depends."""
+        return itemgetter(*(self._places or (slice(0),)))
+
     def known(self, axes: Sequence[Axis]) -> RuleMemory:
         """What was found out of points and boxes of axes on whose grids indices mean the same."""
-        grids = [getattr(axes[j], "grid", None) for j in self._places]
         last = self._last[0]  # threads may meet here: what is taken belongs together
-        if last.grids != grids:
-            last = self._last[0] = RuleMemory(grids, Recent(KEPT), Recent(KEPT))
+        if last.axes is not axes:
+            grids = [getattr(axes[j], "grid", None) for j in self._places]
+            alike = last.grids == grids
+            last = last._replace(axes=axes) if alike else RuleMemory(axes, grids, Recent(KEPT), Recent(KEPT))
+            self._last[0] = last
         return last
 
     @cached_property
     def _last(self) -> list[RuleMemory]:
-        return [RuleMemory([], Recent(), Recent())]
+        return [RuleMemory((), [], Recent(), Recent())]
 
     def can_hold(self, box: Mapping[str, Extent]) -> bool:
         """False only if no point of a box obeys the rule; a side is a closed interval or a set of levels."""

@@ -55,7 +55,7 @@ class Background:
         self._said: NDArray[Any] | None = None  # in the order in which the model was asked
         self._place = np.full(len(frame), -1)  # of each row in it; -1: not asked yet
         self._in_order: NDArray[Any] | None = None
-        self._kept: _Having | None = None
+        self._kept: tuple[Wanted, NDArray[Any], _Having] | None = None  # with what it was made of
         self._glances = 0
 
     @property
@@ -65,12 +65,18 @@ class Background:
             self._in_order = self._said[self._place[self._place >= 0]]
         return self._in_order
 
+    @property
+    def _asked(self) -> int:
+        """How many rows the model was asked about."""
+        return 0 if self._said is None else len(self._said)
+
     def read(self, deadline: Deadline = NEVER) -> Background:
         """Read what is left of the rows and ask the model about them, up to a deadline; the next call goes on there.
 
         Raises RowError.
         """
-        while not deadline.over and len(left := np.flatnonzero(self._place < 0)[:CHUNK]):
+        while self._asked < len(self.frame) and not deadline.over:
+            left = np.flatnonzero(self._place < 0)[:CHUNK]
             self._number(int(left[-1]) + 1)
             self._ask(left)
         return self
@@ -85,7 +91,7 @@ class Background:
         new = rows[self._place[rows] < 0]
         if self._said is None or len(new):
             said = self.decide(self.frame.iloc[new][self.space.names])
-            self._place[new] = (0 if self._said is None else len(self._said)) + np.arange(len(new))
+            self._place[new] = self._asked + np.arange(len(new))
             self._said = said if self._said is None else np.concatenate([self._said, said])
             self._in_order = None
         return np.asarray(self._said[self._place[rows]])
@@ -97,8 +103,7 @@ class Background:
         enough have a wanted decision: a single question needs few of many.
         """
         self._glances += 1
-        asked = 0 if self._said is None else len(self._said)
-        if self._glances > GLANCES or asked == len(self.frame) or len(self.frame) <= CHUNK:
+        if self._glances > GLANCES or self._asked == len(self.frame) or len(self.frame) <= CHUNK:
             yield from self.read(deadline).nearest(question, wanted)
             return
         while not deadline.over and len(self.values) < len(self.frame):
@@ -120,7 +125,7 @@ class Background:
         """
         if (decisions := self.decisions) is None:
             return
-        having = self._wanted(wanted(decisions))
+        having = self._wanted(wanted, decisions)
         # Few rows may be allowed: only theirs are measured.
         rows, cost = _allowed_ones(question, having.columns, having)
         if len(cost) > CANDIDATES:  # in the order in which sorting all of them would put these
@@ -136,12 +141,19 @@ class Background:
             if point is not None and question.obeys(point):
                 yield point
 
-    def _wanted(self, wanted: NDArray[np.bool_]) -> _Having:
+    def _wanted(self, wanted: Wanted, decisions: NDArray[Any]) -> _Having:
         """The wanted rows; kept, for a goal is asked about many times."""
-        if self._kept is None or not np.array_equal(self._kept.wanted, wanted):
-            rows = np.flatnonzero(self._place >= 0)[np.flatnonzero(wanted)]
-            self._kept = _Having(wanted, np.ascontiguousarray(self.values[rows].T))
-        return self._kept
+        kept = self._kept
+        if kept is not None and kept[0] == wanted and kept[1] is decisions:
+            return kept[2]
+        found = wanted(decisions)
+        if kept is not None and np.array_equal(kept[2].wanted, found):
+            having = kept[2]
+        else:
+            rows = np.flatnonzero(self._place >= 0)[np.flatnonzero(found)]
+            having = _Having(found, np.ascontiguousarray(self.values[rows].T))
+        self._kept = wanted, decisions, having
+        return having
 
     def points(self, question: Question, wanted: Wanted) -> Rows:
         """All different rows that the model was asked about and gives a wanted decision, be they allowed or not.
@@ -266,10 +278,11 @@ def _allowed(axis: Axis, column: NDArray[np.float64], *, numeric: bool) -> NDArr
 def _deltas(axis: Axis, column: NDArray[np.float64], *, numeric: bool) -> NDArray[np.float64]:
     """The scaled changes of one feature to some values, shape (rows,), in floats."""
     if isinstance(axis, GridAxis):
-        gone, lost = np.isnan(column), float(axis.missing_cost)
+        lost = float(axis.missing_cost)
         if axis.lacks:
-            return np.where(gone, 0.0, lost)
-        return np.where(gone, lost, np.abs(column - float(axis.start_value)) / float(axis.scale))
+            return np.where(np.isnan(column), 0.0, lost)
+        moved = np.abs(column - float(axis.start_value)) / float(axis.scale)
+        return moved if axis.missing is None else np.where(np.isnan(column), lost, moved)
     if numeric:
         return np.zeros(len(column))
     return np.asarray(_by_level(axis).delta[_levels(axis, column)])

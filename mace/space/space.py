@@ -155,15 +155,16 @@ class Space:
             if len(x) != 1:
                 raise RowError(f"expected one row, got a frame with {len(x)}", hint="Use frame.iloc[0].")
             x = x.iloc[0]
-        if hasattr(x, "iloc") and getattr(x, "ndim", 2) == 1 and not x.index.is_unique:  # type: ignore[attr-defined]
-            twice = [name for name in x.index[x.index.duplicated()] if name in self._names]  # type: ignore[attr-defined]
-            if twice:
-                raise RowError(
-                    f"the row has several values called `{twice[0]}`", hint="Rename them, or drop all but one."
-                )
-        if hasattr(x, "iloc") and getattr(x, "ndim", 2) == 1 and x.index.is_unique:  # type: ignore[attr-defined]
-            same = self._index.equals(x.index)  # type: ignore[attr-defined]
-            x = dict(zip(self._names if same else x.index.tolist(), x.tolist(), strict=True))  # type: ignore[attr-defined]
+        if hasattr(x, "iloc") and getattr(x, "ndim", 2) == 1:
+            same = self._index.equals(x.index)  # type: ignore[attr-defined]  # then no name is there twice
+            if not same and not x.index.is_unique:  # type: ignore[attr-defined]
+                twice = [name for name in x.index[x.index.duplicated()] if name in self._names]  # type: ignore[attr-defined]
+                if twice:
+                    raise RowError(
+                        f"the row has several values called `{twice[0]}`", hint="Rename them, or drop all but one."
+                    )
+            else:
+                x = dict(zip(self._names if same else x.index.tolist(), x.tolist(), strict=True))  # type: ignore[attr-defined]
         if isinstance(x, np.ndarray) and x.ndim > 1:
             raise RowError(f"expected one row, got an array of shape {x.shape}", hint="Use array[0].")
         if isinstance(x, (list, tuple)) or isinstance(x, np.ndarray) and x.ndim:

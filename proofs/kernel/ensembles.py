@@ -231,9 +231,13 @@ class Reach:
         self.statement, self.model = statement, model
         need(type(cuts) is list and len(cuts) == len(model.tests), f"cuts: expected {len(model.tests)} entries")
         self.sides = self.uncut()
+        columns, tests = statement.columns, model.tests
         for number, at in enumerate(cuts):
-            if at is not None:
-                self.sides[number] = self.cut(number, at)
+            if at is None:
+                continue
+            if type(at) is not int:
+                raise Refused("cuts: expected an integer")
+            self.sides[number] = model.cut(number, columns[tests[number][0]], at)
         self.prepare(root)
 
     def prepare(self, root: Any) -> None:
@@ -285,11 +289,6 @@ class Reach:
             for number, sides in self.model.levels(column, self.statement.columns[column]):
                 found[number] = sides
         return found
-
-    def cut(self, number: int, at: Any) -> Cut:
-        """The sides of a test of a grid, which is cut after an index."""
-        column = self.statement.columns[self.model.tests[number][0]]
-        return self.model.cut(number, column, integer(at, None, None, "cuts"))
 
     def reached(self, tree: Tree, root: Any, whole: dict[int, list[Half]]) -> dict[int, tuple[int, Sides]]:
         """The leaves that the root reaches: node -> its bit, and where its path narrows the axes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import gcd, lcm
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from mace.proofs.kernel.axes import Axis, Mix, Span, read_axis, read_mix
 from mace.proofs.kernel.fields import anything, below_or, index, integer, maybe, once, one_of, read, truth
 from mace.proofs.kernel.floats import INFINITE, ONE, floating, need, quotient, to_float
 from mace.proofs.kernel.forms import Forms
-from mace.proofs.kernel.world import Region, read_rule
+from mace.proofs.kernel.world import Region, Rule, read_rules
 
 SHAPE = {
     "features": [anything], "columns": [anything], "model": anything,
@@ -93,14 +93,24 @@ class Column:
         return x
 
 
-read_column = once(Column)
+class Written:
+    """A column as it is written: statements about one model share all of theirs, whatever their axes allow."""
+
+    def __init__(self, data: Any, axes: int, where: str) -> None:
+        need(type(data) is list and data, f"{where}: expected a list")
+        self.data, self.feature, self.where = data, integer(data[0], 0, axes - 1, where), where
 
 
-def column(data: Any, axes: Sequence[Axis], where: str) -> Column:
-    """A column of one of the axes."""
-    need(type(data) is list and data, f"{where}: expected a list")
-    found: Column = read_column(data, axes[integer(data[0], 0, len(axes) - 1, where)], where)
-    return found
+@once
+def read_columns(data: Any, axes: int) -> list[Written]:
+    """The columns of a statement with so many axes."""
+    return [Written(column, axes, f"statement: column {k}") for k, column in enumerate(data)]
+
+
+@lru_cache(1 << 16)
+def column(written: Written, axis: Axis) -> Column:
+    """A column of its axis."""
+    return Column(written.data, axis, written.where)
 
 
 class Statement:
@@ -111,7 +121,7 @@ class Statement:
         mix: Mix = read_mix(found.distance, "statement: distance")
         started = [read_axis(entry, f"statement: feature {j}") for j, entry in enumerate(found.features)]
         axes = [axis for axis, _ in started]
-        self.columns = [column(data, axes, f"statement: column {k}") for k, data in enumerate(found.columns)]
+        self.columns = [column(one, axes[one.feature]) for one in read_columns(found.columns, len(axes))]
         self.claim: Fraction | None = found.claim
         claim = [] if self.claim is None else [self.claim]
         self.common = lcm(*(n.denominator for part in (claim, *(axis.measure(mix) for axis in axes)) for n in part))
@@ -125,7 +135,7 @@ class Statement:
             plain = len(compare.sides) == 1 or not compare.than
             need(plain, "statement: goal: two scores are compared without a number")
         lacking = bytes(axis.may_lack for axis in axes)
-        self.rules = [read_rule(r, lacking, f"statement: rule {k}") for k, r in enumerate(found.rules)]
+        self.rules: list[Rule] = read_rules(found.rules, lacking)
         self.avoid = [Region(r, axes, f"statement: avoid {k}") for k, r in enumerate(found.avoid)]
         self.most = len(axes) if found.most_changes is None else found.most_changes
         self.forms = Forms(mix.forms, self.axes)

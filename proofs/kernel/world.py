@@ -142,6 +142,7 @@ class Rule:
             self.steps.append((name, extra, len(rest)))
         # An operator came before its parts, the last of them first: turned round, each follows its parts.
         self.steps.reverse()
+        self.reads = sorted({extra for name, extra, _ in self.steps if name == "x"})
 
     @cached_property
     def comparisons(self) -> list[tuple[str, Line | None]]:
@@ -162,25 +163,35 @@ class Rule:
 
         said: the number of a comparison, and what it can be, whatever the box says.
         """
-        stack: list[Any] = []
-        seen = 0
-        for name, extra, count in self.steps:
-            if name == "x":
-                stack.append(values_of(axes[extra], box[extra]))
-            elif name == "c":
-                stack.append(extra)
-            else:
-                parts = stack[len(stack) - count :]
-                del stack[len(stack) - count :]
-                stack.append(OPERATORS[name].on(parts, extra))
-                if name in COMPARISONS:
-                    if said is not None and said[0] == seen:
-                        stack[-1] = said[1]
-                    seen += 1
-        return stack[0][0], stack[0][1]
+        return possible(self, tuple([axes[j] for j in self.reads]), tuple([box[j] for j in self.reads]), said)
 
 
-read_rule = once(Rule)
+@lru_cache(1 << 12)
+def possible(rule: Rule, axes: Sequence[Axis], spans: Sequence[Span], said: tuple[int, Bools] | None) -> Bools:
+    """`Rule.possible`, of the axes that the rule reads and their spans, which many boxes share."""
+    values = {j: values_of(axes[k], spans[k]) for k, j in enumerate(rule.reads)}
+    stack: list[Any] = []
+    seen = 0
+    for name, extra, count in rule.steps:
+        if name == "x":
+            stack.append(values[extra])
+        elif name == "c":
+            stack.append(extra)
+        else:
+            parts = stack[len(stack) - count :]
+            del stack[len(stack) - count :]
+            stack.append(OPERATORS[name].on(parts, extra))
+            if name in COMPARISONS:
+                if said is not None and said[0] == seen:
+                    stack[-1] = said[1]
+                seen += 1
+    return stack[0][0], stack[0][1]
+
+
+@once
+def read_rules(data: Any, lacking: bytes) -> list[Rule]:
+    """The rules of a statement; lacking: as for `Rule`."""
+    return [Rule(rule, lacking, f"statement: rule {k}") for k, rule in enumerate(data)]
 
 
 class Region:

@@ -21,7 +21,7 @@ from mace.problem.programs import rule_of
 from mace.problem.proof import Dual, Priced
 from mace.problem.question import Question
 from mace.proofs.check import check
-from mace.proofs.kernel.world import read_rule
+from mace.proofs.kernel.world import Rule as Written
 from mace.solve.ensembles import prover
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.networks import search as networks_search
@@ -178,7 +178,7 @@ def test_a_part_of_a_rule_is_the_comparison_of_that_number() -> None:
     texts = ("a <= b and (b <= c and c >= 2 * a)", "a + b + c <= 20", "(a <= 4 and b >= 1) and c == a")
     rules = [rule_of(text, space) for text in texts]
     for line in lines_of(rules):
-        written = read_rule(expression_of(rules[line.rule]), bytes(3), "rule")
+        written = Written(expression_of(rules[line.rule]), bytes(3), "rule")
         name, said = written.comparisons[comparison(rules[line.rule], (), line.part)]
         assert said is not None and (name == "==") == line.equal
         assert {j: q for j, q in said.factors.items() if q} == dict(line.factors)

@@ -17,7 +17,7 @@ from mace.proofs.check import check
 from mace.proofs.kernel.axes import read_axis
 from mace.proofs.kernel.networks import ERROR, Network, domain
 from mace.proofs.kernel.proof import read_model
-from mace.proofs.kernel.statement import column as column_of
+from mace.proofs.kernel.statement import Column
 from tests.proofs.by_hand import certificate, forest, grid, network, number
 
 HAIR = Fraction(1, 10**9)
@@ -371,4 +371,4 @@ def test_the_input_of_a_network_is_off_by_exactly_what_the_formula_says(name: st
     whole = known or (Fraction(step).denominator == 1 and abs(x) <= 2**53)
     plain = step == "float32" or (not known and whole and x <= 2**24 and not chain)
     dtype = more.get("dtype", "float64")
-    assert domain(column_of([0, None, chain], [feature], ""), dtype) == input_error(x, chain, whole, dtype, plain)
+    assert domain(Column([0, None, chain], feature, ""), dtype) == input_error(x, chain, whole, dtype, plain)

@@ -19,8 +19,8 @@ from mace.proofs.kernel.fields import once
 from mace.proofs.kernel.floats import INFINITE, ONE, Refused, float_with_bits, floating, quotient, to_float
 from mace.proofs.kernel.networks import BOUND, ERROR, FINE, SLOPE, Linear, Relaxation, relaxed
 from mace.proofs.kernel.proof import Check, State, read_model
-from mace.proofs.kernel.statement import Statement, read_column
-from mace.proofs.kernel.world import read_rule
+from mace.proofs.kernel.statement import Column, Statement
+from mace.proofs.kernel.world import read_rules
 from tests.proofs import enumeration
 from tests.proofs.by_hand import AT_LEAST_0, certificate, forest, grid, network, number
 
@@ -96,7 +96,7 @@ def test_a_column_that_says_so_is_rounded_once_as_the_processor_rounds_integers(
     rng = np.random.default_rng(3)
     below = 2**62
     axis = grid(-below, below, 0)
-    column = read_column([0, None, "float32"], read_axis(axis, "")[0], "")
+    column = Column([0, None, "float32"], read_axis(axis, "")[0], "")
     differ = 0
     for _ in range(2000):
         x = int(rng.integers(-below, below)) >> int(rng.integers(40))
@@ -143,7 +143,7 @@ def test_what_nests_too_deeply_for_a_text_is_read_all_the_same() -> None:
     deep: Any = ["true"]
     for _ in range(5000):
         deep = ["not", deep]
-    assert len(read_rule(deep, b"", "").steps) == 5001
+    assert len(read_rules([deep], b"")[0].steps) == 5001
 
 
 def test_statements_that_share_features_have_costs_of_their_own() -> None:

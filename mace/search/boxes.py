@@ -143,7 +143,10 @@ class BoxSearch:
     def _layout(self) -> Layout:
         """What belongs to which feature."""
         columns = self.enclosure.columns
-        straight = [isinstance(self.axes[column.feature], GridAxis) and column.is_affine for column in columns]
+        straight = [
+            isinstance(self.axes[column.feature], GridAxis) and column.is_affine and column.rounded_to == "float64"
+            for column in columns
+        ]
         levels = {}
         for j, axis in enumerate(self.axes):
             if isinstance(axis, LevelAxis):

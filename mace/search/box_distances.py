@@ -113,7 +113,7 @@ class Nearness:
     """How near boxes can have a goal, in a norm."""
 
     def __init__(self, norm: Norm, layout: Layout, needs: Needs) -> None:
-        self.layout, self.needs = layout, needs
+        self.norm, self.layout, self.needs = norm, layout, needs
         self.once, self.slope, self.peak = (np.array([nearest(charge[k]) for charge in norm.charges]) for k in range(3))
         count = len(norm.charges)
         self.belongs = (layout.feature[:, None] == np.arange(count)).astype(np.float64)
@@ -122,6 +122,11 @@ class Nearness:
         self.costly = layout.straight | self.leveled[layout.feature]
         self.summed = bool((self.once > 0).any() or (self.slope > 0).any())
         self.peaked = bool((self.peak > 0).any())
+
+    def paid(self, delta: Floats) -> tuple[Floats, Floats]:
+        """What changes cost in the sum, and as the largest one; shape (boxes,)."""
+        charged = self.norm.charged(delta)
+        return charged.part.sum(axis=1), charged.top.max(axis=1, initial=0.0)
 
     def of(self, sides: Sides, tight: Tight, farthest: float, within: Floats) -> Nearest:
         """What is known of boxes of which only points nearer than `farthest` are of interest.
@@ -165,8 +170,7 @@ class Nearness:
     def near(self, sides: Sides, within: Floats) -> tuple[Sides, Ball | None]:
         """What of boxes is no farther than a distance, shape (boxes,); and what their columns' changes cost there."""
         delta, layout = sides.delta, self.layout
-        base = np.where(delta > 0, self.once, 0.0) + self.slope * delta
-        part, top = base.sum(axis=1), (self.peak * delta).max(axis=1, initial=0.0)
+        part, top = self.paid(delta)
         ends = within * (1 + LOOSE) + 1e-12
         once = np.where(delta > 0, 0.0, self.once)
         left = ends - part - top
@@ -256,8 +260,7 @@ class Nearness:
 
     def _paid(self, delta: Floats, gains: Gains, need: Floats) -> _Paid:
         """The least distance of what grows by `need`."""
-        base = np.where(delta > 0, self.once, 0.0) + self.slope * delta
-        part, top = base.sum(axis=1), (self.peak * delta).max(axis=1, initial=0.0)
+        part, top = self.paid(delta)
         order = self._order(delta, gains)
         price = np.zeros(len(need))
         if self.summed:
@@ -303,9 +306,9 @@ class Nearness:
             return limit
         ends = farthest * (1 + LOOSE) + 1e-12
         if self.peaked:
-            base = np.where(delta > 0, self.once, 0.0) + self.slope * delta
+            part, _ = self.paid(delta)
             with np.errstate(all="ignore"):
-                top = np.where(self.peak > 0, (ends - base.sum(axis=1))[:, None] / self.peak - delta, np.inf)
+                top = np.where(self.peak > 0, (ends - part)[:, None] / self.peak - delta, np.inf)
             limit = np.minimum(limit, top)
         if not self.summed:
             return limit

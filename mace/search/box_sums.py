@@ -101,8 +101,7 @@ class Sums:
         brings = np.where(np.isnan(brings), MOST, np.minimum(brings, MOST))
         once = np.where(delta > 0, 0.0, near.once)
         cost = once[:, :, None] + near.slope[:, None] * choices.change
-        base = np.where(delta > 0, near.once, 0.0) + near.slope * delta
-        part, top = base.sum(axis=1), (near.peak * delta).max(axis=1, initial=0.0)
+        part, top = near.paid(delta)
         never = never | (np.maximum(brings.max(axis=2, initial=0.0), 0.0).sum(axis=1) * (1 + LOOSE) < need)
         dual = self._dual(brings, cost, need)
         rows = self._row(choices, dual)

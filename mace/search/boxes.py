@@ -116,7 +116,6 @@ class BoxSearch:
         self.nearness = Nearness(self.norm, self._layout(), self.needs)
         self.sums = Sums(self.nearness, self.chart, enclosure.model.width) if self.needs.additive else None
         self.known: list[dict[Side, Edge]] = [{} for _ in self.axes]
-        self.charges = [tuple(map(nearest, charge)) for charge in self.norm.charges]
         self.unit = denominator(self.axes, self.norm)
         self.best: Point | None = None
         self.upper: Fraction | None = None
@@ -127,7 +126,7 @@ class BoxSearch:
         self.waiting: list[tuple[float, int, Waiting]] = []
         edges = tuple(self._edge(j, side) for j, side in enumerate(whole(self.axes)))
         # Sums are bounded as well far off as nearby.
-        self._push(Waiting(edges, 0.0, FIRST_STEP if self.sums is None else np.inf))
+        self._push([Waiting(edges, 0.0, FIRST_STEP if self.sums is None else np.inf)])
 
     @cached_property
     def of_feature(self) -> list[list[int]]:
@@ -183,8 +182,7 @@ class BoxSearch:
                 self.left = min([self.left, *(one.least for one in batch)])
                 why = self.run.task.asked.why
                 break
-            for one in parts:
-                self._push(one)
+            self._push(parts)
         return Bounded(self.best, self._lower(), self.looked, why)
 
     def _lower(self) -> Fraction | None:
@@ -240,20 +238,17 @@ class BoxSearch:
             allowed, _relative(axis, side), is_single(side),
         )  # fmt: skip
 
-    def _push(self, one: Waiting) -> None:
-        """Let a box wait, unless all of it is too far."""
-        part, top, changed = 0.0, 0.0, 0
-        for edge, (once, slope, peak) in zip(one.edges, self.charges, strict=True):
-            delta = edge.changes[0]
-            if delta > 0:
-                changed += 1
-                part += once + slope * delta
-                top = max(top, peak * delta)
-        if changed > self.most:
+    def _push(self, boxes: Sequence[Waiting]) -> None:
+        """Let boxes wait, but for those of which all is too far."""
+        if not boxes:
             return
-        least = max(one.least, self._rounded((part + top) * (1 - ROUNDED)))
-        if not self._enough(least):
-            heapq.heappush(self.waiting, (least, next(self.number), one._replace(least=least)))
+        deltas = np.array([[edge.changes[0] for edge in one.edges] for one in boxes]).reshape(len(boxes), -1)
+        part, top = self.nearness.paid(deltas)
+        distances, changed = ((part + top) * (1 - ROUNDED)).tolist(), (deltas > 0).sum(axis=1).tolist()
+        for one, distance, count in zip(boxes, distances, changed, strict=True):
+            least = max(one.least, self._rounded(distance))
+            if count <= self.most and not self._enough(least):
+                heapq.heappush(self.waiting, (least, next(self.number), one._replace(least=least)))
 
     def _rounded(self, distance: float) -> float:
         """A bound as the least distance that points can have from there on, as far as floats tell."""

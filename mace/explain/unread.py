@@ -305,8 +305,9 @@ class _Search:
         found = self._bounded(boxes.bounded(self.deadline.share(0.5), FIRST_BOXES), aim, asked)
         if is_final(found.status):
             return found
-        # What a search finds first spares the boxes that are farther.
-        first = replace(run.effort, deadline=self.deadline.share(0.5 if found.point is None else 0.25))
+        # What a search finds first spares the boxes that are farther; it has more time where bounds say little.
+        little = found.point is None or 4 * found.lower < place.distance_of(found.point)
+        first = replace(run.effort, deadline=self.deadline.share(0.6 if little else 0.25))
         near = self._proposed(Run(proposer, task, self.random_state, first), aim, asked, found)
         done = self._bounded(boxes.bounded(self.deadline, None, near.point), aim, asked)
         return replace(near, lower=done.lower, note=done.note) if done.point is None and near.point else done

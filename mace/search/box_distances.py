@@ -86,7 +86,8 @@ class Gains(NamedTuple):
 class Nearest(NamedTuple):
     """What is known of boxes.
 
-    distance: below which no point of a box has the goal, shape (boxes,); infinite where none has.
+    distance: below which no point of a box has the goal, shape (boxes,); infinite where none has. Where the bounds hold
+              within a distance only, what is not below that says no more.
     limit:    how far each feature may move beyond the nearest point, shape (boxes, features); -1 where not at all.
     loose:    how much of the bound is owed to what is not known of each feature, shape (boxes, features).
     """
@@ -148,9 +149,7 @@ class Nearness:
             loose[nearer] = unknown[nearer]
             distance, limit = np.minimum(distance, here), np.maximum(limit, far)
         limit[within < farthest] = np.inf
-        return Nearest(
-            np.where(distance < within, distance, np.where(within < farthest, within, distance)), limit, loose
-        )
+        return Nearest(distance, limit, loose)
 
     def _one(self, sides: Sides, tight: Tight, number: int, least: float, farthest: float) -> Nearest:
         """The same of one need."""

@@ -57,10 +57,19 @@ class Sums:
     width: int
 
     @property
+    def rows(self) -> int:
+        """How many pieces there are in a box."""
+        return 2 * PIECES * int(self.nearness.belongs.shape[1])
+
+    @property
+    def fit(self) -> bool:
+        """Whether there are few enough features to look at all pieces of a box at once."""
+        return self.rows * len(self.nearness.layout.feature) <= 2 * LARGEST
+
+    @property
     def boxes_at_once(self) -> int:
         """How many boxes are bounded at once."""
-        rows = 2 * PIECES * self.nearness.belongs.shape[1]
-        return int(max(1, min(8, LARGEST // max(1, rows * self.width))))
+        return int(max(1, min(8, LARGEST // max(1, self.rows * self.width))))
 
     def of(self, sides: Sides, farthest: float, within: Floats) -> tuple[Nearest, Floats]:
         """What is known of boxes, as by `Nearness.of`; and rows that may have the goal, shape (rows, features)."""

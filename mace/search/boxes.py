@@ -60,7 +60,8 @@ class Bounded(NamedTuple):
 
 def at_once(enclosure: Enclosure) -> int:
     """How many boxes are bounded at once."""
-    return max(1, min(BATCH, LARGEST // max(1, len(enclosure.columns) * enclosure.model.width)))
+    columns = max(1, len(enclosure.columns))
+    return max(1, min(BATCH, LARGEST // (columns * max(columns, enclosure.model.width))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,8 @@ class BoxSearch:
         self.most = len(self.axes) if self.place.most_changes is None else self.place.most_changes
         self.needs = needs_of(enclosure.model, wanted)
         self.nearness = Nearness(self.norm, self._layout(), self.needs)
-        self.sums = Sums(self.nearness, self.chart, enclosure.model.width) if self.needs.additive else None
+        sums = Sums(self.nearness, self.chart, enclosure.model.width)
+        self.sums = sums if self.needs.additive and sums.fit else None
         self.known: list[dict[Side, Edge]] = [{} for _ in self.axes]
         self.unit = denominator(self.axes, self.norm)
         self.best: Point | None = None

@@ -18,7 +18,7 @@ import mace
 from mace.certify.writer import Certificate
 from mace.errors import MaceError
 from mace.problem.around import Place
-from mace.problem.distance import DistanceError, DistanceProgram, NearestRow, norm, together
+from mace.problem.distance import DistanceError, DistanceProgram, NearestRow, distance_of_costs, norm
 from mace.problem.objectives import Objective, Priority, read_objectives
 from mace.space.feature import Feature
 from mace.space.space import Space
@@ -245,7 +245,9 @@ def test_distances_to_many_rows_are_exact_of_those_alone_that_may_be_the_nearest
     distance = NearestRow(norm("l1", 3, [1, 2, Fraction(1, 3)]), tuple(rows))
     around, counted = Place(space, axes, distance), list[int]()
     truly = min(around.distance_between(row, (7, 8, 9)) for row in rows)
-    monkeypatch.setattr("mace.problem.around.together", lambda costs: counted.append(1) or together(costs))
+    monkeypatch.setattr(
+        "mace.problem.around.distance_of_costs", lambda costs: counted.append(1) or distance_of_costs(costs)
+    )
     assert around.distance_of((7, 8, 9)) == truly and len(counted) < 5
     assert around.distance_of(rows[3]) == 0
 

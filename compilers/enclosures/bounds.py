@@ -426,7 +426,7 @@ def reciprocal(x: Bounds) -> Bounds:
         known = safe(values)
         return Range(-1 / known.low**2, -1 / known.high**2)
 
-    return x.mapped(range_of, slope_of, lambda slope: [np.sqrt(-1 / slope)])
+    return x.mapped(range_of, slope_of, lambda slope: [1 / np.sqrt(-slope)])
 
 
 def hyperbolic(x: Bounds) -> Bounds:
@@ -439,7 +439,7 @@ def hyperbolic(x: Bounds) -> Bounds:
         return _bell(values, lambda at: 1 - np.tanh(at) ** 2)
 
     def turns(slope: Floats) -> list[Floats]:
-        place = np.arctanh(np.sqrt(np.clip(1 - slope, 0.0, 1.0)))
+        place = np.arccosh(np.maximum(1.0, 1 / np.sqrt(slope)))  # 1 / cosh(x)^2, however flat it is
         return [place, -place]
 
     return x.mapped(range_of, slope_of, turns)
@@ -459,7 +459,7 @@ def logistic(x: Bounds) -> Bounds:
         return _bell(values, lambda y: at(y) * (1 - at(y)))
 
     def turns(slope: Floats) -> list[Floats]:
-        place = 2 * np.arctanh(np.sqrt(np.clip(1 - 4 * slope, 0.0, 1.0)))
+        place = 2 * np.arccosh(np.maximum(1.0, 0.5 / np.sqrt(slope)))
         return [place, -place]
 
     found = x.mapped(range_of, slope_of, turns)

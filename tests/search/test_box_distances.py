@@ -10,6 +10,7 @@ import pytest
 
 import mace
 from mace.base.deadline import NEVER
+from mace.compilers.enclosures import bounds
 from mace.compilers.enclosures.bounds import Ball, Floats, Range, over
 from mace.compilers.enclosures.registry import enclosed
 from mace.explain.enclosed import Boxes, Said
@@ -74,6 +75,20 @@ def test_changes_from_a_centre_hold_in_a_ball(name: str) -> None:
         # NaN bounds nothing.
         assert not (said.low > np.fmin(tight.said.high, tight.at.high + moved) + slack).any()
         assert not (said.high < np.fmax(tight.said.low, tight.at.low + moved) - slack).any()
+
+
+@pytest.mark.parametrize("curve", [bounds.hyperbolic, bounds.logistic, bounds.exponential, bounds.reciprocal])
+@pytest.mark.parametrize("far", [3.0, 300.0, 1e9, 1e17, 1e30])
+def test_changes_hold_where_curves_are_all_but_flat(curve: Any, far: float) -> None:
+    # Of tanh from -5 to 1e17 the chord is so flat that 1 less its slope is 1: the turn at 20 was not looked at.
+    low, high = (-5.0, far) if curve in (bounds.hyperbolic, bounds.logistic) else (1.0, far)
+    columns, centre = Range(np.array([[low]]), np.array([[high]])), np.array([[low]])
+    tight = over(curve, columns, centre)
+    for at in (low, 1.5, 20.0, 100.0, high / 2, high):
+        if low <= at <= high and (exact := over(curve, Range(np.array([[at]]), np.array([[at]]))).said):
+            moved = (at - low) * tight.slopes[0, 0, 0]
+            assert not exact.low[0, 0] > tight.at.high[0, 0] + moved + 1e-9 * abs(moved)
+            assert not exact.high[0, 0] < tight.at.low[0, 0] + moved - 1e-9 * abs(moved)
 
 
 def test_a_ball_brings_what_is_best_for_its_price() -> None:

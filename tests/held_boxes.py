@@ -16,8 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mace.compilers import deployed
-from mace.compilers.enclosures.bounds import Range
 from mace.compilers.enclosures.enclosed import Enclosed, numbers, possible, probabilities
+from mace.compilers.enclosures.ranges import Range
 from mace.compilers.enclosures.reader import enclose
 from mace.explain.explainers import explainer_of
 from mace.explain.unread import Unread

@@ -14,52 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
-Ranged: TypeAlias = Callable[["Range"], "Range"]
-UNSURE = 2.0**-40
-TINY = 1e-290  # what underflows
-
-
-class Range(NamedTuple):
-    """Lower and upper bounds, of one shape."""
-
-    low: Floats
-    high: Floats
-
-    @property
-    def size(self) -> Floats:
-        """The largest magnitude."""
-        return np.maximum(np.abs(self.low), np.abs(self.high))
-
-    def wider(self, by: Floats | float) -> Range:
-        """Moved outwards."""
-        return Range(self.low - by, self.high + by)
-
-    def rounded(self) -> Range:
-        """Moved outwards by what one operation may round."""
-        return self.wider(UNSURE * self.size + TINY)
-
-    def times(self, other: Range) -> Range:
-        """The product, entry by entry; shapes are broadcast."""
-        ends = [a * b for a in self for b in other]
-        return Range(np.minimum.reduce(ends), np.maximum.reduce(ends)).rounded()
-
-    def plus(self, other: Range) -> Range:
-        """The sum."""
-        size = self.size + other.size
-        return Range(self.low + other.low, self.high + other.high).wider(UNSURE * size + TINY)
-
-    def matrix(self, weights: Floats) -> Range:
-        """Products with a matrix of numbers, from the right."""
-        up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
-        margin = unsure(len(weights)) * (self.size @ np.abs(weights)) + TINY
-        return Range(self.low @ up + self.high @ down, self.high @ up + self.low @ down).wider(margin)
+from mace.compilers.enclosures.ranges import TINY, UNSURE, Ball, Floats, Range, Ranged, unsure
+from mace.tables.table import Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,40 +191,6 @@ def _above(range_of: Ranged, slope: Floats, at: Range) -> Range:
 
 
 @dataclass(frozen=True, eq=False)
-class Ball:
-    """Rows of boxes that are not too far from their centres: the costs of their columns' changes are no more than that.
-
-    down, up: what it costs to move a column to its least and its largest value, shape (boxes, columns); a part of the
-              way costs no less than that part of it.
-    left:     what all of them may cost together, shape (boxes,).
-    """
-
-    down: Floats
-    up: Floats
-    left: Floats
-
-    def most(self, down: Floats, up: Floats) -> Floats:
-        """The most that all columns bring, and what costs nothing, if there is more; down, up: what each brings there,
-        shape (boxes, columns or more, numbers).
-        """
-        with np.errstate(all="ignore"):
-            return self._most(down, up)
-
-    def _most(self, down: Floats, up: Floats) -> Floats:
-        free = np.zeros((len(self.left), down.shape[1] - self.down.shape[1]))
-        costs = (np.concatenate([cost, free], axis=1)[:, :, None] for cost in (self.down, self.up))
-        rates = [np.where(brought > 0, brought / cost, 0.0) for brought, cost in zip((down, up), costs, strict=True)]
-        rate, brought = np.maximum(*rates), np.maximum(np.maximum(down, up), 0.0)
-        order = np.argsort(-rate, axis=1)
-        rate, brought = np.take_along_axis(rate, order, 1), np.take_along_axis(brought, order, 1)
-        cost = np.where(brought > 0, brought / rate, 0.0)
-        spent = np.minimum(np.cumsum(cost, axis=1), self.left[:, None, None])
-        spent[:, 1:] -= spent[:, :-1].copy()
-        paid = np.where(cost > 0, spent * rate, brought)
-        return np.asarray(np.minimum(paid, brought).sum(axis=1))
-
-
-@dataclass(frozen=True, eq=False)
 class Change:
     """What is known of f(x) - f(c): it is the sum of s_k (x_k - c_k) over the columns, of s q, and of a rest.
 
@@ -365,124 +292,6 @@ def together(changes: Sequence[Change]) -> list[Change]:
     spans = [one.span for one in changes if one.shares]
     found = [one if not one.shares or one.span is spans[0] else one.alone for one in changes]
     return [replace(one, span=spans[0]) for one in found] if spans else found
-
-
-def unsure(count: int) -> float:
-    """What share of the magnitudes the sum of so many products may be off by."""
-    return max(UNSURE, (count + 8) * 2.0**-51)
-
-
-# ------------------------------------------------------------------------------------------------- functions
-
-
-def squared(x: Bounds) -> Bounds:
-    """x * x."""
-    return power(x, 2)
-
-
-def power(x: Bounds, exponent: int) -> Bounds:
-    """x ** exponent, a whole number above 0."""
-    if exponent == 1:
-        return x
-
-    def range_of(values: Range, exponent: int = exponent) -> Range:
-        low, high = values.low**exponent, values.high**exponent
-        if exponent % 2:
-            return Range(low, high)
-        inside = (values.low <= 0) & (values.high >= 0)
-        return Range(np.where(inside, 0.0, np.minimum(low, high)), np.maximum(low, high))
-
-    def slope_of(values: Range) -> Range:
-        found = range_of(values, exponent - 1) if exponent > 2 else values
-        return Range(exponent * found.low, exponent * found.high)
-
-    def turns(slope: Floats) -> list[Floats]:
-        root = np.abs(slope / exponent) ** (1 / (exponent - 1))
-        return [root, -root]
-
-    return x.mapped(range_of, slope_of, turns)
-
-
-def exponential(x: Bounds) -> Bounds:
-    """exp(x)."""
-
-    def range_of(values: Range) -> Range:
-        return Range(np.exp(values.low), np.exp(values.high))
-
-    return x.mapped(range_of, range_of, lambda slope: [np.log(slope)])
-
-
-def reciprocal(x: Bounds) -> Bounds:
-    """1 / x of numbers above 0; bounds nothing where one may not be."""
-
-    def safe(values: Range) -> Range:
-        return Range(np.where(values.low > 0, values.low, np.nan), values.high)
-
-    def range_of(values: Range) -> Range:
-        known = safe(values)
-        return Range(1 / known.high, 1 / known.low)
-
-    def slope_of(values: Range) -> Range:
-        known = safe(values)
-        return Range(-1 / known.low**2, -1 / known.high**2)
-
-    return x.mapped(range_of, slope_of, lambda slope: [1 / np.sqrt(-slope)])
-
-
-def hyperbolic(x: Bounds) -> Bounds:
-    """tanh(x)."""
-
-    def range_of(values: Range) -> Range:
-        return Range(np.tanh(values.low), np.tanh(values.high))
-
-    def slope_of(values: Range) -> Range:
-        return _bell(values, lambda at: 1 - np.tanh(at) ** 2)
-
-    def turns(slope: Floats) -> list[Floats]:
-        place = np.arccosh(np.maximum(1.0, 1 / np.sqrt(slope)))  # 1 / cosh(x)^2, however flat it is
-        return [place, -place]
-
-    return x.mapped(range_of, slope_of, turns)
-
-
-def logistic(x: Bounds) -> Bounds:
-    """1 / (1 + exp(-x))."""
-
-    def at(numbers: Floats) -> Floats:
-        return np.asarray(0.5 + 0.5 * np.tanh(0.5 * numbers))
-
-    def range_of(values: Range) -> Range:
-        # Where it is nearly 0 the sum of halves has lost its last digits, which is less than UNSURE of 1.
-        return Range(at(values.low), at(values.high)).wider(UNSURE)
-
-    def slope_of(values: Range) -> Range:
-        return _bell(values, lambda y: at(y) * (1 - at(y)))
-
-    def turns(slope: Floats) -> list[Floats]:
-        place = 2 * np.arccosh(np.maximum(1.0, 0.5 / np.sqrt(slope)))
-        return [place, -place]
-
-    found = x.mapped(range_of, slope_of, turns)
-    return replace(found, error=found.error + UNSURE)
-
-
-def rectified(x: Bounds) -> Bounds:
-    """max(x, 0)."""
-
-    def range_of(values: Range) -> Range:
-        return Range(np.maximum(values.low, 0.0), np.maximum(values.high, 0.0))
-
-    def slope_of(values: Range) -> Range:
-        return Range((values.low > 0).astype(np.float64), (~(values.high <= 0)).astype(np.float64))
-
-    return x.mapped(range_of, slope_of, lambda slope: [np.zeros_like(slope)])
-
-
-def _bell(values: Range, function: Callable[[Floats], Floats]) -> Range:
-    """Bounds of a function that rises up to 0 and falls from there."""
-    near = np.clip(0.0, values.low, values.high)
-    far = np.maximum(np.abs(values.low), np.abs(values.high))
-    return Range(np.minimum(function(far), function(near)), function(near)).wider(UNSURE)
 
 
 # ------------------------------------------------------------------------------------------------- the whole

@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import Bounds, Floats, Range, joined, logistic, reciprocal
+from mace.compilers.enclosures.bounds import Bounds, joined
 from mace.compilers.enclosures.enclosed import Enclosed, Function, largest, second
+from mace.compilers.enclosures.functions import logistic, reciprocal
 from mace.compilers.enclosures.members import Reading, probable_of, score_of, weighted, width_of
+from mace.compilers.enclosures.ranges import Floats, Range
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.errors import UnreadableError
 

@@ -13,20 +13,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import (
-    UNSURE,
-    Bounds,
-    Floats,
-    Range,
-    Tight,
-    exponential,
-    joined,
-    jumping,
-    logistic,
-    over,
-    reciprocal,
-    rectified,
-)
+from mace.compilers.enclosures.bounds import Bounds, Tight, joined, jumping, over
+from mace.compilers.enclosures.functions import exponential, logistic, reciprocal, rectified
+from mace.compilers.enclosures.ranges import UNSURE, Floats, Range
 from mace.errors import GoalError, UnreadableError
 from mace.tables.table import Bools, Compare, Decision, Ensemble, Label, Link, Network, Tree, decision_of
 

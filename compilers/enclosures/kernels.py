@@ -15,19 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import (
-    TINY,
-    UNSURE,
-    Bounds,
-    Change,
-    Floats,
-    Range,
-    exponential,
-    hyperbolic,
-    power,
-    unsure,
-)
+from mace.compilers.enclosures.bounds import Bounds, Change
 from mace.compilers.enclosures.enclosed import Enclosed, Function
+from mace.compilers.enclosures.functions import exponential, hyperbolic, power
+from mace.compilers.enclosures.ranges import TINY, UNSURE, Floats, Range, unsure
 from mace.compilers.sklearn.common import fitted, name_of, numbers
 from mace.compilers.sklearn.svm import stored, votes_of
 from mace.errors import UnreadableError

@@ -17,8 +17,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import Bounds, Floats, Range, joined, jumping
+from mace.compilers.enclosures.bounds import Bounds, joined, jumping
 from mace.compilers.enclosures.enclosed import Enclosed, Function, largest, possible, same_classes, second
+from mace.compilers.enclosures.ranges import Floats, Range
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.errors import UnreadableError
 from mace.tables.table import class_decision

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import TINY, UNSURE, Bounds, Floats, Range, jumping, unsure
+from mace.compilers.enclosures.bounds import Bounds, jumping
 from mace.compilers.enclosures.enclosed import Enclosed, largest
+from mace.compilers.enclosures.ranges import TINY, UNSURE, Floats, Range, unsure
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.errors import ModelError, UnreadableError
 

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import UNSURE, Range, over
+from mace.compilers.enclosures.bounds import over
 from mace.compilers.enclosures.enclosed import Enclosed, possible, probabilities
+from mace.compilers.enclosures.ranges import UNSURE, Range
 from mace.compilers.enclosures.registry import behind, enclosed
 from mace.compilers.enclosures.steps import mixes
 from mace.compilers.pipeline.reader import columns_of_steps

@@ -18,18 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import (
-    TINY,
-    Bounds,
-    Floats,
-    hyperbolic,
-    joined,
-    logistic,
-    rectified,
-    squared,
-    unsure,
-)
+from mace.compilers.enclosures.bounds import Bounds, joined
 from mace.compilers.enclosures.enclosed import Enclosed, Function, largest, second, softmax
+from mace.compilers.enclosures.functions import hyperbolic, logistic, rectified, squared
+from mace.compilers.enclosures.ranges import TINY, Floats, unsure
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Label, class_decision

@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import TINY, UNSURE, Bounds, Floats, Range, joined, power
+from mace.compilers.enclosures.bounds import Bounds, joined
 from mace.compilers.enclosures.enclosed import Function
+from mace.compilers.enclosures.functions import power
+from mace.compilers.enclosures.ranges import TINY, UNSURE, Floats, Range
 from mace.compilers.library import is_a
 from mace.compilers.sklearn.common import columns_of, fitted, name_of, numbers
 from mace.errors import UnreadableError

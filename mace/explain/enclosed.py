@@ -94,8 +94,8 @@ def agrees(enclosure: Enclosure, calls: Calls, deadline: Deadline, *, likely: bo
 
 def _agree(enclosure: Enclosure, matrix: Floats, said: NDArray[Any], own: Floats | None) -> bool:
     """The same of a few rows. said: what the model decides; own: its probabilities, where they are asked about."""
-    from mace.compilers.enclosures.bounds import Range
     from mace.compilers.enclosures.enclosed import numbers, possible, probabilities
+    from mace.compilers.enclosures.ranges import Range
 
     model, points = enclosure.model, Range(matrix, matrix)
     if not model.classes:

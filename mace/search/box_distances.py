@@ -14,17 +14,21 @@ can move only as far as its reduced cost allows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.exact import nearest
-from mace.compilers.enclosures.bounds import UNSURE, Ball, Floats, Range, Tight
+from mace.compilers.enclosures.bounds import Tight
 from mace.compilers.enclosures.enclosed import lenient
+from mace.compilers.enclosures.ranges import UNSURE, Ball, Floats, Range
 from mace.problem.distance import Norm
 from mace.search.box_goals import Needs
+
+Distances = TypeVar("Distances", float, Floats)
 
 LOOSE = 1e-9  # relative to a distance: what floats may be off by
 HALVINGS = 40  # of the largest change
@@ -110,6 +114,17 @@ class _Paid(NamedTuple):
     order: Floats
 
 
+def loosened(distance: Distances) -> Distances:
+    """A distance, or many, that is surely no less than what floats make of it."""
+    return distance * (1 + LOOSE) + 1e-12
+
+
+def needed(least: float, has: Floats) -> Floats:
+    """By how much numbers must grow at least; where no bound is known, not at all."""
+    need = least - has
+    return np.where(np.isfinite(need), need, 0.0) * (1 - LOOSE)
+
+
 class Nearness:
     """How near boxes can have a goal, in a norm."""
 
@@ -134,28 +149,37 @@ class Nearness:
 
         within: the distances within which the bounds hold, shape (boxes,).
         """
-        shape = sides.delta.shape
-        distance, limit = np.full(shape[0], np.inf), np.full(shape, -1.0)
-        loose = np.zeros(shape)
+        return self.of_parts(
+            lambda number, least: self._one(sides, tight, number, least, farthest), sides.delta.shape,
+            within < farthest,
+        )  # fmt: skip
+
+    def of_parts(
+        self, of_need: Callable[[int, float], Nearest], shape: tuple[int, ...], partly: NDArray[np.bool_]
+    ) -> Nearest:
+        """What is known of boxes by what is known of each need: all of those of a part, of any part.
+
+        of_need: a number and the least that it must be -> what is known.    shape: (boxes, features).
+        partly:  the boxes that were looked at up to a distance only, in which nothing can be narrowed.
+        """
+        distance, limit, loose = np.full(shape[0], np.inf), np.full(shape, -1.0), np.zeros(shape)
         for part in self.needs.parts:
-            here, far = np.zeros(shape[0]), np.full(shape, np.inf)
-            unknown = np.zeros(shape)
+            here, far, unknown = np.zeros(shape[0]), np.full(shape, np.inf), np.zeros(shape)
             for number, least in part:
-                found = self._one(sides, tight, number, least, farthest)
+                found = of_need(number, least)
                 harder = found.distance >= here
                 unknown[harder] = found.loose[harder]
                 here, far = np.maximum(here, found.distance), np.minimum(far, found.limit)
             nearer = here < distance
             loose[nearer] = unknown[nearer]
             distance, limit = np.minimum(distance, here), np.maximum(limit, far)
-        limit[within < farthest] = np.inf
+        limit[partly] = np.inf
         return Nearest(distance, limit, loose)
 
     def _one(self, sides: Sides, tight: Tight, number: int, least: float, farthest: float) -> Nearest:
         """The same of one need."""
         gains = self.gains(sides, tight.slopes[:, :, number])
-        need = least - (lenient(tight.at.high[:, number]) + gains.free.sum(axis=1))
-        need = np.where(np.isfinite(need), need, 0.0) * (1 - LOOSE)
+        need = needed(least, lenient(tight.at.high[:, number]) + gains.free.sum(axis=1))
         never = lenient(tight.said.high[:, number]) < least
         never |= gains.most.sum(axis=1) * (1 + LOOSE) < need
         paid = self._paid(sides.delta, gains, need)
@@ -170,7 +194,7 @@ class Nearness:
         """What of boxes is no farther than a distance, shape (boxes,); and what their columns' changes cost there."""
         delta, layout = sides.delta, self.layout
         part, top = self.paid(delta)
-        ends = within * (1 + LOOSE) + 1e-12
+        ends = loosened(within)
         once = np.where(delta > 0, 0.0, self.once)
         left = ends - part - top
         beyond = left[:, None] - once  # is left for the change itself
@@ -290,20 +314,27 @@ class Nearness:
             brought = np.where(np.isnan(brought), np.inf, brought)  # at once, and no change
             return np.asarray(np.minimum(gains.most, brought).sum(axis=1))
 
-        low, high = base, base + self.peak.max(initial=0.0) * 1.0
+        return self.least_top(grown, need, base)[0]
+
+    def least_top(self, grown: Callable[[Floats], Floats], need: Floats, base: Floats) -> tuple[Floats, Floats]:
+        """The least of the largest change by which enough can grow: bounds from below and above, by bisection.
+
+        grown: the largest change -> the most that grows by it.    base: that of the nearest point.
+        """
+        low, high = base, base + self.peak.max(initial=0.0)
         enough = grown(low) >= need
         for _ in range(HALVINGS):
             middle = (low + high) / 2
             short = grown(middle) < need
             low, high = np.where(short, middle, low), np.where(short, high, middle)
-        return np.where(enough, base, low)
+        return np.where(enough, base, low), high
 
     def _limit(self, delta: Floats, gains: Gains, paid: _Paid, farthest: float) -> Floats:
         """How far each feature may move beyond the nearest point, if nothing as far as `farthest` is of interest."""
         limit = np.full(delta.shape, np.inf)
         if not np.isfinite(farthest):
             return limit
-        ends = farthest * (1 + LOOSE) + 1e-12
+        ends = loosened(farthest)
         if self.peaked:
             part, _ = self.paid(delta)
             with np.errstate(all="ignore"):

@@ -16,10 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import Bools, Floats, Range, along, of_boxes
+from mace.compilers.enclosures.bounds import along, of_boxes
 from mace.compilers.enclosures.enclosed import lenient
-from mace.search.box_distances import LOOSE, MOST, Nearest, Nearness, Sides
+from mace.compilers.enclosures.ranges import Floats, Range
+from mace.search.box_distances import LOOSE, MOST, Nearest, Nearness, Sides, loosened, needed
 from mace.search.chart import Chart
+from mace.tables.table import Bools
 
 LARGEST = 500_000  # numbers in one array
 PIECES = 16  # of a side, on either side of the nearest point
@@ -81,25 +83,17 @@ class Sums:
         whole = of_boxes(near.needs.numbers, sides.columns)
         start = along(near.needs.numbers, Range(sides.at, sides.at), sides.at, near.layout.straight)
         choices = self._choices(sides, start.at.low)
-        distance, limit = np.full(shape[0], np.inf), np.full(shape, -1.0)
-        loose, rows = np.zeros(shape), list[Floats]()
-        for part in near.needs.parts:
-            here, far = np.zeros(shape[0]), np.full(shape, np.inf)
-            unknown = np.zeros(shape)
-            for number, least in part:
-                has = start.at.high[:, number] + whole.error[:, number]
-                need = np.nan_to_num((least - lenient(has)) * (1 - LOOSE), nan=0.0)
-                never = lenient(whole.said.high[:, number]) < least
-                found, some = self._one(sides, choices, number, need, never, farthest)
-                harder = found.distance >= here
-                unknown[harder] = found.loose[harder]
-                rows.append(some[np.isfinite(found.distance)].reshape(-1, shape[1]))
-                here, far = np.maximum(here, found.distance), np.minimum(far, found.limit)
-            nearer = here < distance
-            loose[nearer] = unknown[nearer]
-            distance, limit = np.minimum(distance, here), np.maximum(limit, far)
-        limit[within < farthest] = np.inf
-        return Nearest(distance, limit, loose), np.concatenate([self.chart.start[None], *rows])
+        rows = [self.chart.start[None]]
+
+        def of_need(number: int, least: float) -> Nearest:
+            has = start.at.high[:, number] + whole.error[:, number]
+            need = needed(least, lenient(has))
+            never = lenient(whole.said.high[:, number]) < least
+            found, some = self._one(sides, choices, number, need, never, farthest)
+            rows.append(some[np.isfinite(found.distance)].reshape(-1, shape[1]))
+            return found
+
+        return near.of_parts(of_need, shape, within < farthest), np.concatenate(rows)
 
     def _one(
         self, sides: Sides, choices: Choices, number: int, need: Floats, never: Bools, farthest: float
@@ -119,7 +113,7 @@ class Sums:
         proved = np.where(never, np.inf, (part + dual.proved + top) * (1 - LOOSE))
         worth = _worth(dual.price, brings, cost)
         saved = np.maximum(worth.max(axis=2, initial=0.0), 0.0)
-        limit, left = np.full(delta.shape, np.inf), farthest * (1 + LOOSE) + 1e-12
+        limit, left = np.full(delta.shape, np.inf), loosened(farthest)
         if np.isfinite(farthest):
             # With a choice the cost is at least what is proved, more by what the choice saves less than the best one.
             with_it = (part + top + dual.proved)[:, None, None] + saved[:, :, None]
@@ -234,14 +228,9 @@ class Sums:
                 at[:, j] = np.where(there[:, j] > 0, some.argmax(axis=1), self.chart.start[j])
             return np.where(np.isnan(there), MOST, there), at
 
-        low, high = base, base + peak.max(initial=0.0)
-        enough = best(low)[0].sum(axis=1) >= need
-        for _ in range(40):
-            middle = (low + high) / 2
-            short = best(middle)[0].sum(axis=1) < need
-            low, high = np.where(short, middle, low), np.where(short, high, middle)
+        low, high = self.nearness.least_top(lambda top: best(top)[0].sum(axis=1), need, base)
         further = np.stack([self._moved(best(high * (1 + more))[1]) for more in FURTHER], axis=1)
-        return np.where(enough, base, low), further
+        return low, further
 
     def _loose(self, brings: Floats, cost: Floats, dual: Dual) -> Floats:
         """How far apart what each feature chooses is just below and above the best price."""

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from mace.base.bits import members
 from mace.base.deadline import Deadline
 from mace.base.exact import nearest
-from mace.compilers.enclosures.bounds import Ball, Floats, Range, over
+from mace.compilers.enclosures.bounds import over
+from mace.compilers.enclosures.ranges import Ball, Floats, Range
 from mace.compilers.enclosures.reader import Enclosure, ends_of
 from mace.problem.distance import Norm
 from mace.problem.goals import Wanted

@@ -16,7 +16,8 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.base.exact import nearest
-from mace.compilers.enclosures.bounds import Floats, Range, over
+from mace.compilers.enclosures.bounds import over
+from mace.compilers.enclosures.ranges import Floats, Range
 from mace.compilers.enclosures.reader import Enclosure
 from mace.problem.distance import Norm
 from mace.search.box_goals import Needs

@@ -14,8 +14,9 @@ import pytest
 
 import mace
 from mace.base.deadline import NEVER, Deadline, TimeOverError
-from mace.compilers.enclosures import bounds
-from mace.compilers.enclosures.bounds import Bounds, Range, over
+from mace.compilers.enclosures import functions
+from mace.compilers.enclosures.bounds import Bounds, over
+from mace.compilers.enclosures.ranges import Range
 from mace.compilers.enclosures.registry import ENCLOSED, enclosed
 from mace.compilers.library import is_a
 from mace.errors import UnreadableError
@@ -185,10 +186,10 @@ def test_bounds_are_compared_with_the_model_within_the_time_limit(rows: pd.DataF
 
 def test_overflow_bounds_nothing() -> None:
     far = Range(np.array([[-1e200, 1.0]]), np.array([[1e200, 2.0]]))
-    for function in (bounds.exponential, bounds.squared, lambda x: bounds.exponential(x).times(x)):
+    for function in (functions.exponential, functions.squared, lambda x: functions.exponential(x).times(x)):
         said = over(function, far).said
         assert not said.high[0, 0] < np.inf and 0 < said.high[0, 1] < 20
-    assert not over(bounds.reciprocal, far).said.high[0, 0] < np.inf
+    assert not over(functions.reciprocal, far).said.high[0, 0] < np.inf
 
 
 def test_distances_that_overflow_bound_nothing() -> None:

@@ -10,8 +10,9 @@ import pytest
 
 import mace
 from mace.base.deadline import NEVER
-from mace.compilers.enclosures import bounds
-from mace.compilers.enclosures.bounds import Ball, Floats, Range, over
+from mace.compilers.enclosures import functions
+from mace.compilers.enclosures.bounds import over
+from mace.compilers.enclosures.ranges import Ball, Floats, Range
 from mace.compilers.enclosures.registry import enclosed
 from mace.explain.enclosed import Boxes, Said
 from mace.explain.explainers import explainer_of
@@ -77,11 +78,13 @@ def test_changes_from_a_centre_hold_in_a_ball(name: str) -> None:
         assert not (said.high < np.fmax(tight.said.low, tight.at.low + moved) - slack).any()
 
 
-@pytest.mark.parametrize("curve", [bounds.hyperbolic, bounds.logistic, bounds.exponential, bounds.reciprocal])
+@pytest.mark.parametrize(
+    "curve", [functions.hyperbolic, functions.logistic, functions.exponential, functions.reciprocal]
+)
 @pytest.mark.parametrize("far", [3.0, 300.0, 1e9, 1e17, 1e30])
 def test_changes_hold_where_curves_are_all_but_flat(curve: Any, far: float) -> None:
     # Of tanh from -5 to 1e17 the chord is so flat that 1 less its slope is 1: the turn at 20 was not looked at.
-    low, high = (-5.0, far) if curve in (bounds.hyperbolic, bounds.logistic) else (1.0, far)
+    low, high = (-5.0, far) if curve in (functions.hyperbolic, functions.logistic) else (1.0, far)
     columns, centre = Range(np.array([[low]]), np.array([[high]])), np.array([[low]])
     tight = over(curve, columns, centre)
     for at in (low, 1.5, 20.0, 100.0, high / 2, high):

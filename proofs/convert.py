@@ -136,7 +136,7 @@ class Forest:
         self.check = Check.__new__(Check)
         self.check.statement = self.statement = statement
         full = [axis.full for axis in statement.axes]
-        self.root = State(full, statement.least(full))
+        self.root = State(full, statement.least(full), range(len(statement.goal)))
         self.reach = reach = Reach.__new__(Reach)
         reach.statement, reach.model = statement, model
         self.cuts = Cuts(reach)
@@ -235,8 +235,8 @@ class Forest:
             if at.front[0][t] == len(leaves):  # A tree without a leaf closes by itself.
                 self.write(path, 0, {t})
                 return
-        for part in self.statement.goal:
-            ks = [self.reach.compares.index(compare) for compare in part]
+        for part in at.state.parts:
+            ks = [self.reach.compares.index(compare) for compare in self.statement.goal[part]]
             k = next((k for k in ks if at.sum[k] < self.reach.needed[k]), None)
             if k is not None:
                 self.write(path, k, self.chosen(path, k, self.reach.needed[k] - at.sum[k]))
@@ -304,6 +304,8 @@ def of_trees(
                 node += forest.remaining(state)
             if node[0] == "prices":
                 forest.look_up(node[1:])
+            if node[0] == "part":
+                todo += [(child, parent, axis) for child in reversed(forest.check.part(state, *node[1:]))]
             if node[0] not in ("split", "trees"):
                 continue
             at = forest.opened(state, parent, number, axis)
@@ -352,6 +354,8 @@ def of_network(statement: Statement, proof: Any, look: Callable[[], None]) -> li
                 children = [(check.model.tighten(state, *rest), ALL)]
             elif name == "split":
                 children = [(child, ALL) for child in check.split(state, *rest)]
+            elif name == "part":
+                children = [(child, since) for child in check.part(state, *rest)]
             elif name == "phase":
                 children = [(child, min(since, rest[0])) for child in check.model.phase(state, *rest)]
             else:

@@ -47,7 +47,7 @@ MAX_WORK = 1_000_000_000  # lines of a world, for every action of every node
 MODEL = ".model.json.gz"  # how the name of a file ends that holds a model; before it stands the digest
 DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 LONG = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
-OPENS = {"split": 1, "phase": 1, "near": 0, "prune": 0, "bounds": 0}
+OPENS = {"split": 1, "part": 1, "phase": 1, "near": 0, "prune": 0, "bounds": 0}
 
 
 fraction = lru_cache(1 << 12)(Fraction)  # many certificates name the same few

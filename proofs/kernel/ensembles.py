@@ -372,7 +372,7 @@ class Reach:
         return child
 
     def trees(self, state: Any, *pruned: Any) -> None:
-        """No point of the state has the goal: for each part of it some comparison misses.
+        """No point of the state has the goal: for each part of it that is open some comparison misses.
 
         Lemma: the margin of a point against the claim is at most the sum of the best leaves that are left; a float
         comparison holds only if the exact margin is at most `slack` below it.
@@ -382,8 +382,8 @@ class Reach:
             return
         found = zip(self.compares, self.shared, self.needed, strict=True)
         missed = {compare for compare, k, needed in found if state.sums[k] < needed}
-        for number, part in enumerate(self.statement.goal):
-            need(not missed.isdisjoint(part), f"part {number} of the goal can still be reached")
+        for number in state.parts:
+            need(not missed.isdisjoint(self.statement.goal[number]), f"part {number} of the goal can still be reached")
 
     def cell(self, state: Any, *pruned: Any) -> None:
         """Each tree has one leaf left, and the float scores of these do not have the goal.
@@ -406,4 +406,5 @@ class Reach:
             margin = compare.margin(scores) - compare.than
             return bool(margin > 0 if compare.strict and not model.squashed else margin >= -model.squashed)
 
-        need(not any(all(map(possible, part)) for part in self.statement.goal), "the model has the goal in this cell")
+        goal = self.statement.goal
+        need(not any(all(map(possible, goal[k])) for k in state.parts), "the model has the goal in this cell")

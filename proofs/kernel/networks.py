@@ -291,7 +291,7 @@ class Relaxation:
 
     def tighten(self, state: Any, *ends: Any) -> Any:
         """A state with narrower intervals of some hidden ReLUs: one end each, `[layer, unit, 0 or 1, θ, part, ..]`, the
-        lower (0) or the upper one, which multipliers for each part of the goal show of every point against the claim.
+        lower (0) or the upper one, which multipliers for each open part of the goal show of every point against it.
 
         Lemma: such a point has every comparison c >= -E of some part, and is nearer than the claim q, so that ±z there
         is at least ±z - Σ λ (c + E) + θ (distance - q), with the multipliers of phases as in `dual`.
@@ -304,9 +304,10 @@ class Relaxation:
             need(type(entry) is list and len(entry) >= 4, "expected a unit, which end, θ and the parts of the goal")
             k, n = self.unit(entry[0], entry[1])
             end, theta, parts = integer(entry[2], 0, 1, "end"), read(entry[3], float_0, "θ"), entry[4:]
-            need(len(parts) == len(self.statement.goal), f"expected {len(self.statement.goal)} parts, as the goal has")
+            need(len(parts) == len(state.parts), f"expected {len(state.parts)} parts, as the goal has")
             theta, aim = floor(Fraction(theta, ONE), FINE), (k, n, -1 if end else 1)
-            found = [self.part_bound(child, number, part, theta, aim) for number, part in enumerate(parts)]
+            pairs = zip(state.parts, parts, strict=True)
+            found = [self.part_bound(child, number, part, theta, aim) for number, part in pairs]
             if found:
                 narrow(child, k, n, end, found)
         return child
@@ -318,15 +319,15 @@ class Relaxation:
         return self.columns(state, k, f, None, {}, lines)
 
     def dual(self, state: Any, *parts: Any) -> None:
-        """Multipliers for each part of the goal show that no point of the state has it and is nearer than the claim.
+        """Multipliers for each open part of the goal show that no point of the state has it and is nearer than the claim.
 
         Lemma: a point that has the part has c >= -E for every comparison of it, so that for any multipliers >= 0 its
         distance is at least distance - Σ λ (c + E), and minus μ z (plus μ z) for a phase z >= 0 (z <= 0), and plus any
         multiplier times how many features it changes less how many it may. Of forms it counts what multipliers make of
         them, and of the comparisons that rules make hold in the box.
         """
-        need(len(parts) == len(self.statement.goal), f"expected {len(self.statement.goal)} parts, as the goal has")
-        for k, part in enumerate(parts):
+        need(len(parts) == len(state.parts), f"expected {len(state.parts)} parts, as the goal has")
+        for k, part in zip(state.parts, parts, strict=True):
             least, shift = self.part_bound(state, k, part)
             bound = (self.statement.claim or 0) + Fraction(least, 1 << shift)
             need(self.statement.refutes(bound), f"part {k}: the bound stays below the claim")

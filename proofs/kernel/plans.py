@@ -116,7 +116,7 @@ class Plans:
         reached = self.reached(state)
         if reached is None:
             return
-        root = State(reached[0], self.statement.least(reached[0]))
+        root = State(reached[0], self.statement.least(reached[0]), range(len(self.statement.goal)))
         self.check.model.begin(root)
         close(self.check, OF_POINTS, root, read(list(proof), [[anything]], "proof"), self.fired)
 

@@ -22,7 +22,7 @@ Entered: TypeAlias = tuple[Span, int]  # a side of a test, and the price of taki
 
 
 def prices(reach: Reach, state: Any, *parts: Any) -> None:
-    """No point against the claim is in the state: for each part of the goal a bound on its distance is too large.
+    """No point against the claim is in the state: for each open part of the goal a bound of its distance is too large.
 
     Lemma: prices >= 0 are given for nodes of trees. A point pays the price of each node on whose side it lies, the side
     of the parent's test that leads there, whether it comes that way or not. Its payments, counted by axes and by trees,
@@ -36,8 +36,8 @@ def prices(reach: Reach, state: Any, *parts: Any) -> None:
     What multipliers make of forms, and of the comparisons that rules make hold in the box, is a part of the cost.
     """
     statement = reach.statement
-    need(len(parts) == len(statement.goal), f"expected prices for {len(statement.goal)} parts of the goal")
-    for k, part in enumerate(parts):
+    need(len(parts) == len(state.parts), f"expected prices for {len(state.parts)} parts of the goal")
+    for k, part in zip(state.parts, parts, strict=True):
         bound = Prices(reach, part, k).bound(state)
         need(bound is None or statement.refutes(bound), f"part {k}: the prices allow a point with the goal")
 

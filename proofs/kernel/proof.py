@@ -41,12 +41,14 @@ class State:
     """What is known of the points of one open box: its spans, the least of the distance, and what the model adds.
 
     `total` and `largest` are the parts of the least distance of the box; `empty`: it is known to have no point.
+    `parts`: which parts of the goal its points may have; each has one of them.
     """
 
-    __slots__ = ("alive", "box", "empty", "largest", "phases", "sums", "total", "units")
+    __slots__ = ("alive", "box", "empty", "largest", "parts", "phases", "sums", "total", "units")
 
-    def __init__(self, box: Sequence[Span], least: tuple[int, int]) -> None:
+    def __init__(self, box: Sequence[Span], least: tuple[int, int], parts: Sequence[int]) -> None:
         self.box, (self.total, self.largest), self.empty = [*box], least, False
+        self.parts = parts
         self.alive: list[int] = []
         self.sums: list[int] = []
         self.units: list[list[tuple[int, int]]] = []
@@ -56,6 +58,7 @@ class State:
         """A state with the same points; what is narrowed in it is replaced, never changed."""
         child = State.__new__(State)
         child.box, child.total, child.largest, child.empty = self.box, self.total, self.largest, self.empty
+        child.parts = self.parts
         child.alive, child.sums, child.units, child.phases = self.alive, self.sums, self.units, self.phases
         return child
 
@@ -65,7 +68,8 @@ class Check:
 
     def __init__(self, statement: Statement, cuts: Any) -> None:
         self.statement = statement
-        self.root = State([axis.full for axis in statement.axes], statement.least([a.full for a in statement.axes]))
+        full = [axis.full for axis in statement.axes]
+        self.root = State(full, statement.least(full), range(len(statement.goal)))
         self.model = MODELS[statement.model.kind][1](statement, statement.model, cuts, self.root)
 
     def apply(self, rule: Rule, state: State, fields: Sequence[Any]) -> list[State]:
@@ -100,6 +104,17 @@ class Check:
             return [self.narrowed(state, j, meet(span, half)) for half in ((span[0], at), (at + 1, span[1]))]
         at = self.statement.axes[j].span(at, "at")
         return [self.narrowed(state, j, span & at), self.narrowed(state, j, span & ~at)]
+
+    def part(self, state: State, k: Any) -> list[State]:
+        """Two states: the points that have part k of the goal, and those that have another one.
+
+        Lemma: a point with the goal has one of its parts.
+        """
+        need(integer(k, 0, None, "part") in state.parts, "this part of the goal is not open")
+        one, others = state.child(), state.child()
+        one.parts, others.parts = [k], [other for other in state.parts if other != k]
+        others.empty = not others.parts
+        return [one, others]
 
     def near(self, state: State, *sides: Any) -> State:
         """A state without indices of some axes that are too far, `[axis, span]` each: the span is what stays.
@@ -202,6 +217,7 @@ RULES = {
     "dual": Rule(0, None, Relaxation, Relaxation.dual),
     "prices": Rule(0, None, Reach, prices),
     "tighten": Rule(1, None, Relaxation, Relaxation.tighten),
+    "part": Rule(2, 1, None, Check.part),
 }
 
 

@@ -47,7 +47,7 @@ MAX_WORK = 1_000_000_000  # lines of a world, for every action of every node
 MODEL = ".model.json.gz"  # how the name of a file ends that holds a model; before it stands the digest
 DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 LONG = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
-OPENS = {"split": 1, "part": 1, "phase": 1, "near": 0, "prune": 0, "bounds": 0}
+OPENS = {"split": 1, "part": 1, "phase": 1, "near": 0, "prune": 0, "bounds": 0, "tighten": 0}
 
 
 fraction = lru_cache(1 << 12)(Fraction)  # many certificates name the same few
@@ -223,9 +223,10 @@ def bounded(data: Any) -> None:
     within(len(proof), MAX_NODES, "nodes of the proof")
     plans_within(data, proof)
     hidden = sum(len(part(layer, "bias", list)) for layer in layers)
-    within(
-        most_open(proof) * (1 + len(features) + len(trees) + 2 * hidden), MAX_HELD, "entries that the proof keeps open"
-    )
+    # All states keep one list of the goal's parts, unless a node divides them.
+    parts = len(goal) if any(type(node) is list and node[:1] == ["part"] for node in proof) else 0
+    kept = 1 + len(features) + len(trees) + 2 * hidden + parts
+    within(most_open(proof) * kept, MAX_HELD, "entries that the proof keeps open")
 
 
 def plans_within(data: Any, proof: list[Any]) -> None:

@@ -69,7 +69,7 @@ class Ends:
         for k, rule in enumerate(self.said.rules):
             if not rule.possible(self.said.axes, box)[1]:
                 return [["rule", k]]
-        root = State(box, self.said.least(box))
+        root = State(box, self.said.least(box), range(len(self.said.goal)))
         self.model.begin(root)
         if self.layers:
             return self._by_network(root) if self._promising(box) else None

@@ -304,7 +304,7 @@ class Relaxation:
             need(type(entry) is list and len(entry) >= 4, "expected a unit, which end, θ and the parts of the goal")
             k, n = self.unit(entry[0], entry[1])
             end, theta, parts = integer(entry[2], 0, 1, "end"), read(entry[3], float_0, "θ"), entry[4:]
-            need(len(parts) == len(state.parts), f"expected {len(state.parts)} parts, as the goal has")
+            need(len(parts) == len(state.parts), f"expected {len(state.parts)} parts, as are open")
             theta, aim = floor(Fraction(theta, ONE), FINE), (k, n, -1 if end else 1)
             pairs = zip(state.parts, parts, strict=True)
             found = [self.part_bound(child, number, part, theta, aim) for number, part in pairs]
@@ -326,7 +326,7 @@ class Relaxation:
         multiplier times how many features it changes less how many it may. Of forms it counts what multipliers make of
         them, and of the comparisons that rules make hold in the box.
         """
-        need(len(parts) == len(state.parts), f"expected {len(state.parts)} parts, as the goal has")
+        need(len(parts) == len(state.parts), f"expected {len(state.parts)} parts, as are open")
         for k, part in zip(state.parts, parts, strict=True):
             least, shift = self.part_bound(state, k, part)
             bound = (self.statement.claim or 0) + Fraction(least, 1 << shift)

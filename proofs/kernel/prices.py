@@ -36,7 +36,7 @@ def prices(reach: Reach, state: Any, *parts: Any) -> None:
     What multipliers make of forms, and of the comparisons that rules make hold in the box, is a part of the cost.
     """
     statement = reach.statement
-    need(len(parts) == len(state.parts), f"expected prices for {len(state.parts)} parts of the goal")
+    need(len(parts) == len(state.parts), f"expected prices for {len(state.parts)} open parts of the goal")
     for k, part in zip(state.parts, parts, strict=True):
         bound = Prices(reach, part, k).bound(state)
         need(bound is None or statement.refutes(bound), f"part {k}: the prices allow a point with the goal")

@@ -188,6 +188,16 @@ def test_units_and_trees_count_among_what_is_kept_open(monkeypatch: pytest.Monke
     trees = forest(*[[[-1.0], [1.0]]] * 50, at=[5.0] * 50)
     assert "proof keeps open" in check(certificate(trees, GOAL, "9", comb(40))).reason
     assert "proof keeps open" not in check(certificate(trees, GOAL, "9", [["near"]] * 500)).reason
+    tightened = [["tighten"], ["phase", 0, 0]] * 10
+    assert "proof keeps open" in check(certificate(wide, GOAL, "9", tightened)).reason
+
+
+def test_parts_of_the_goal_count_among_what_is_kept_open_where_a_node_divides_them(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reader, "MAX_HELD", 1000)
+    many = GOAL * 100
+    assert "proof keeps open" not in check(certificate(TREES, many, "9", comb(40))).reason
+    assert "proof keeps open" in check(certificate(TREES, many, "9", [["part", k] for k in range(40)])).reason
+    assert "proof keeps open" in check(certificate(TREES, many, "9", [*comb(40), ["part", 0]])).reason
 
 
 def test_memory_that_is_not_there_is_a_refusal(monkeypatch: pytest.MonkeyPatch):

@@ -72,10 +72,11 @@ func (c *checker) bound(s *state, k, i int, sign int64, theta any, h *hints) *bi
 	return roundDown(bound, intervalBits)
 }
 
-// dual: in every part of the goal, factors of the comparisons show that the distance is not below the claim.
+// dual: in every open part of the goal, factors of the comparisons show that the distance is not below the claim.
 func (c *checker) dual(s *state, fields []any) {
-	require(len(fields) == len(c.goal), "one entry for each part of the goal")
-	for k, field := range fields {
+	require(len(fields) == len(s.parts), "one entry for each open part of the goal")
+	for n, field := range fields {
+		k := s.parts[n]
 		f, h := c.dualPart(s, c.goal[k], field, new(big.Int).Lsh(one, factorBits))
 		bound := c.leastOver(s, len(c.net.layers)-1, f, 1, h)
 		require(bound != nil, "nothing bounds part %d of the goal", k)
@@ -87,19 +88,19 @@ func (c *checker) dual(s *state, fields []any) {
 }
 
 // tighten returns the state with one end of the intervals of hidden units after the other bounded over the points that
-// have the goal.
+// have an open part of the goal.
 func (c *checker) tighten(s *state, fields []any) *state {
 	for _, field := range fields {
 		items := list(field)
-		require(len(items) == 4+len(c.goal), "a unit, an end, a factor and one entry for each part of the goal")
+		require(len(items) == 4+len(s.parts), "a unit, an end, a factor and one entry for each open part of the goal")
 		k, i := c.unit(items[0], items[1])
 		sign := int64(1 - 2*small(items[2], 0, 1))
 		theta := float(items[3])
 		require(theta >= 0, "a negative factor")
 		var least *big.Int
-		endless := len(c.goal) == 0
-		for n, part := range c.goal {
-			f, h := c.dualPart(s, part, items[4+n], roundDown(rat(theta), factorBits))
+		endless := len(s.parts) == 0
+		for n, part := range s.parts {
+			f, h := c.dualPart(s, c.goal[part], items[4+n], roundDown(rat(theta), factorBits))
 			require(h.pull == nil, "a bound of a unit takes no forms")
 			h.aim, h.sign = &[2]int{k, i}, sign
 			bound := c.leastOver(s, len(c.net.layers)-1, f, theta, h)

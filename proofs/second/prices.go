@@ -26,14 +26,15 @@ type priceList struct {
 	ruled   *pull
 }
 
-// pricesLeaf: in every part of the goal the bound is above every distance that is below the claim.
+// pricesLeaf: in every open part of the goal the bound is above every distance that is below the claim.
 func (c *checker) pricesLeaf(s *state, fields []any) {
-	require(len(fields) == len(c.goal), "one entry for each part of the goal")
+	require(len(fields) == len(s.parts), "one entry for each open part of the goal")
 	leaves := make([]map[int][]*span, len(c.trees.trees))
 	for k := range leaves {
 		leaves[k] = c.reachable(s, k)
 	}
-	for k, field := range fields {
+	for n, field := range fields {
+		k := s.parts[n]
 		list := c.readPrices(field, len(c.goal[k]), s.box)
 		bound := c.priceBound(s, c.goal[k], list, leaves)
 		require(bound == nil || c.refutes(bound), "part %d of the goal may hold", k)

@@ -46,6 +46,7 @@ func only(next func(c *checker, s *state, fields []any) *state) func(*checker, *
 
 var proofRules = map[string]rule{
 	"split":    {2, 2, "", (*checker).split},
+	"part":     {2, 1, "", (*checker).part},
 	"near":     {1, -1, "", only((*checker).near)},
 	"prune":    {1, -1, "ensemble", only((*checker).prune)},
 	"phase":    {2, 2, "network", (*checker).phase},
@@ -122,7 +123,7 @@ func (c *checker) node(s *state, node []any) []*state {
 	return children
 }
 
-// rootState holds all allowed indices, all leaves that are reached, and nothing of hidden units.
+// rootState holds all allowed indices, all parts of the goal, all leaves that are reached, and nothing of hidden units.
 func (c *checker) rootState() *state {
 	box := []*span{}
 	for _, a := range c.axes {
@@ -134,6 +135,9 @@ func (c *checker) rootState() *state {
 // stateOf is the root of a proof about the points of a box.
 func (c *checker) stateOf(box []*span) *state {
 	s := &state{box: box}
+	for k := range c.goal {
+		s.parts = append(s.parts, k)
+	}
 	if c.trees != nil {
 		for _, t := range c.trees.trees {
 			set := &leafSet{c.trees.reached(c.world, t, s.box), map[*comparison]*big.Int{}}
@@ -167,6 +171,22 @@ func (c *checker) split(s *state, fields []any) []*state {
 		s.narrowed(j, whole.meet(&span{lo: whole.lo, hi: at})),
 		s.narrowed(j, whole.meet(&span{lo: new(big.Int).Add(at, one), hi: whole.hi})),
 	}
+}
+
+// part returns the state in which one part of the goal is open alone, and that with the others.
+func (c *checker) part(s *state, fields []any) []*state {
+	k := small(fields[0], 0, len(c.goal)-1)
+	one, others := *s, *s
+	one.parts, others.parts = []int{k}, nil
+	for _, other := range s.parts {
+		if other != k {
+			others.parts = append(others.parts, other)
+		}
+	}
+	require(len(others.parts) < len(s.parts), "the part of the goal is not open")
+	one.divided, others.divided = true, true
+	others.empty = len(others.parts) == 0
+	return []*state{&one, &others}
 }
 
 func (c *checker) near(s *state, fields []any) *state {

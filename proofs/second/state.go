@@ -17,10 +17,12 @@ type unitState struct {
 }
 
 type state struct {
-	empty bool
-	box   []*span
-	alive []*leafSet
-	units [][]unitState // of every layer; nil for one without hidden units
+	empty   bool
+	parts   []int // of the goal, those that are open
+	divided bool  // a list that is not the root's
+	box     []*span
+	alive   []*leafSet
+	units   [][]unitState // of every layer; nil for one without hidden units
 }
 
 // narrowed returns the state with another span on an axis.
@@ -45,6 +47,9 @@ func (s *state) withUnit(layer, unit int, to unitState) *state {
 // size is the number of things that a state keeps, at most.
 func (s *state) size() int {
 	n := 1 + len(s.box) + len(s.alive)
+	if s.divided {
+		n += len(s.parts)
+	}
 	for _, layer := range s.units {
 		n += len(layer)
 	}

@@ -67,13 +67,13 @@ func (c *checker) best(set *leafSet, tree int, of *comparison) *big.Int {
 	return out
 }
 
-// treesLeaf: after pruning, in every part of the goal some comparison misses even for the best leaves.
+// treesLeaf: after pruning, in every open part of the goal some comparison misses even for the best leaves.
 func (c *checker) treesLeaf(s *state, fields []any) {
 	if s = c.prune(s, fields); s.empty {
 		return
 	}
-	for k, part := range c.goal {
-		require(c.someMisses(s, part), "part %d of the goal may hold", k)
+	for _, k := range s.parts {
+		require(c.someMisses(s, c.goal[k]), "part %d of the goal may hold", k)
 	}
 }
 
@@ -95,7 +95,7 @@ func (c *checker) someMisses(s *state, part []*comparison) bool {
 	return false
 }
 
-// cell: every tree has one leaf, and the float scores do not have the goal.
+// cell: every tree has one leaf, and the float scores do not have an open part of the goal.
 func (c *checker) cell(s *state, fields []any) {
 	if s = c.prune(s, fields); s.empty {
 		return
@@ -112,9 +112,9 @@ func (c *checker) cell(s *state, fields []any) {
 	scores := m.floatScores(leaves)
 	r := arithmeticOf(m.single)
 	room := new(big.Rat).Neg(mul(squash(m.rule), r.u))
-	for k, part := range c.goal {
+	for _, k := range s.parts {
 		misses := false
-		for _, of := range part {
+		for _, of := range c.goal[k] {
 			order := sub(of.difference(scores), rat(of.than)).Cmp(room)
 			misses = misses || order < 0 || order == 0 && of.strict && !m.squashed()
 		}

@@ -319,7 +319,7 @@ class Relaxation:
         return self.columns(state, k, f, None, {}, lines)
 
     def dual(self, state: Any, *parts: Any) -> None:
-        """Multipliers for each open part of the goal show that no point of the state is nearer than the claim and has it.
+        """Multipliers for each open part of the goal show that no point of the state with it is nearer than the claim.
 
         Lemma: a point that has the part has c >= -E for every comparison of it, so that for any multipliers >= 0 its
         distance is at least distance - Σ λ (c + E), and minus μ z (plus μ z) for a phase z >= 0 (z <= 0), and plus any

@@ -54,6 +54,7 @@ from tests.proofs.by_hand import (
 from tests.proofs.form_vectors import FORMS
 from tests.proofs.line_vectors import LINES, PRICED, TIGHT
 from tests.proofs.node_vectors import NODES
+from tests.proofs.part_vectors import PARTS
 from tests.proofs.plan_cases import CASES as PLANS
 from tests.proofs.row_vectors import ROWS
 from tests.proofs.shape_vectors import shapes
@@ -407,6 +408,9 @@ UNUSABLE = {
     "nested without end": b"[" * 20_000 + b"]" * 20_000,
     "a model that is not there": SOUND.replace(canonical(AT_3), canonical({"sha256": "0" * 64})),
     "a model by a path": SOUND.replace(canonical(AT_3), canonical({"sha256": "../" + "0" * 61})),
+    "a part of the goal with a point": canonical(tree([["part", 0], *LEFT, ["empty"]])).replace(
+        b'["part",0]', b'["part",0.0]'
+    ),
     "something after the end": SOUND + b"{}",
 }
 
@@ -425,7 +429,8 @@ def by_hand() -> Iterator[Vector]:
         about = section(check(false).reason)
         yield Vector(about, name, "refused", canonical(false))
         yield Vector(about, f"its true twin: {name}", "accepted", canonical(true))
-    written = (("forms", FORMS), ("rows", ROWS), ("dual", LINES), ("tighten", TIGHT), ("prices", PRICED))
+    written = (("forms", FORMS), ("rows", ROWS), ("dual", LINES), ("tighten", TIGHT), ("prices", PRICED),
+               ("part", PARTS))  # fmt: skip
     for about, cases in (*BY_HAND.items(), *written, *NODES.items()):
         for name, data in cases.items():
             yield Vector(about, name, "accepted" if check(data).accepted else "refused", canonical(data))

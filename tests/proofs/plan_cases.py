@@ -27,6 +27,7 @@ LIFT = {
     "cost": 1, "factors": [],
 }  # fmt: skip
 END = ["end", ["trees"]]
+AT_0, AT_2 = ([[0, None, number(than), False]] for than in (0.0, 2.0))  # parts of a goal: always there, never
 UP_TO_3 = ["split", 0, 0, 3]
 AFTER_LIFT = ["split", 1, 0, 3]
 PROOF: list[Any] = [
@@ -53,6 +54,13 @@ def plan(
 def one(action: dict[str, Any], proof: Any, claim: str | None = None, **more: Any) -> Any:
     """A world of one action, which may be taken once."""
     return plan(claim, [["step"], END, *proof], [action], 1, **more)
+
+
+def with_parts(proof: Any, *more: list[Any]) -> Any:
+    """About ends whose goal has more parts, each proof of an end being this one."""
+    made = plan(proof=[["end", *proof] if node == END else node for node in PROOF])
+    made["statement"]["goal"] = [*made["statement"]["goal"], *more]
+    return made
 
 
 def setting(lines: list[Any], **more: Any) -> dict[str, Any]:
@@ -107,8 +115,14 @@ TRUE = {
     "the mean of two factors": plan("1/2", one(
         {**setting([["c", "1"], ["c", "0"], ["c", "4"]]), "factors": [[0], [1]]}, [["dear"]])["proof"],
         [{**setting([["c", "1"], ["c", "0"], ["c", "4"]]), "factors": [[0], [1]]}], 1),
+    "ends whose goal is divided": with_parts([["part", 1], ["trees"], ["trees"]], AT_2),
+    "ends that are divided by a part that there is alone": with_parts([["part", 0], ["trees"], ["empty"]]),
 }  # fmt: skip
 FALSE = {
+    "ends of which one part may hold": with_parts([["part", 0], ["trees"], ["trees"]], AT_0),
+    "ends of which the other part may hold": with_parts([["part", 1], ["trees"], ["trees"]], AT_0),
+    "ends of which one part is not looked at": with_parts([["part", 0], ["trees"], ["empty"]], AT_0),
+    "ends divided by a part that there is not": with_parts([["part", 2], ["trees"], ["trees"]], AT_2),
     "an action that costs nothing, as if it could not be taken": one(
         setting([["c", "0"], ["c", "4"]], cost=0), [["never"]]),
     "a mean of two factors that is below the claim": plan("1/2", [["step"], END, ["dear"]], [

@@ -37,6 +37,7 @@ from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Limits, Refuted
 from mace.tables.table import Ensemble
 from tests.marks import slow_unless
+from tests.proofs.divided import divided
 from tests.proofs.enumeration import true
 from tests.proofs.slow_prover import slow_proof
 from tests.reference import nearest, points, random_question
@@ -84,6 +85,8 @@ def certificates() -> list[dict[str, Any]]:
     for data in made[:40:8]:
         split = ["split", 0, -(2**60)] if data["statement"]["features"][0]["kind"] == "grid" else ["split", 0, 0]
         made.append({**data, "proof": [split, ["empty"], *data["proof"]]})
+    rng = np.random.default_rng(0)
+    made += [divided(data, rng) for data in made[::10]]
     return made
 
 

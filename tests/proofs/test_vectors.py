@@ -25,7 +25,8 @@ from tests.proofs.schema import fits, referred
 
 INDEX: list[dict[str, str]] = json.loads((FOLDER / "index.json").read_text(encoding="utf-8"))
 FEW = 1000
-UNSEEN = "near: nothing is looked at once nothing is left of what is far"  # so it may be anything
+# What is not looked at may be anything.
+UNSEEN = {"near: nothing is looked at once nothing is left of what is far", "in an empty box, with text"}
 AGAIN = "python -m tests.proofs.make_vectors writes them anew"
 
 
@@ -126,7 +127,7 @@ def test_what_is_accepted_is_as_the_schema_says_and_what_is_not_so_is_refused() 
         }
         kind = next((referred(name, schema) for field, name in others_by.items() if field in data), schema)
         as_said = fits(data, kind, schema)
-        assert as_said or entry["verdict"] == "refused" or entry["shows"] == UNSEEN, entry
+        assert as_said or entry["verdict"] == "refused" or entry["shows"] in UNSEEN, entry
         others += not as_said
     assert others > 50
 

@@ -1,0 +1,62 @@
+"""Proofs whose goal is divided at places of one's choice: the same claim by another proof."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mace.proofs.kernel.proof import RULES
+
+MOST = 2000  # nodes, beyond which nothing more is divided
+
+
+class Divided:
+    """A proof by rules for points, as a tree of nodes, written anew with `part` at some of its places."""
+
+    def __init__(self, proof: list[Any], parts: int, rng: np.random.Generator, chance: float) -> None:
+        self.nodes, self.rng, self.chance = iter(proof), rng, chance
+        self.written: list[Any] = []
+        self.write(self.tree(), [*range(parts)])
+
+    def tree(self) -> tuple[Any, list[Any]]:
+        """The next node and its children."""
+        node = next(self.nodes)
+        return node, [self.tree() for _ in range(RULES[node[0]].children)]
+
+    def write(self, tree: tuple[Any, list[Any]], parts: list[int]) -> None:
+        """A tree of nodes in a state that has some parts of the goal open."""
+        node, children = tree
+        if parts and len(self.written) < MOST and self.rng.random() < self.chance:
+            k = int(self.rng.choice(parts))
+            self.written.append(["part", k])
+            self.write(tree, [k])
+            self.write(tree, [other for other in parts if other != k])
+            return
+        if node[0] == "part":
+            one, others = children
+            if node[1] in parts:
+                self.written.append(node)
+                self.write(one, [node[1]])
+                parts = [other for other in parts if other != node[1]]
+            self.write(others, parts)
+            return
+        self.written.append(restricted(node, parts))
+        for child in children:
+            self.write(child, parts)
+
+
+def restricted(node: list[Any], parts: list[int]) -> list[Any]:
+    """A node that says something of each part of a goal, with what it says of these."""
+    name, *fields = node
+    if name in ("dual", "prices"):
+        return [name, *(fields[k] for k in parts)]
+    if name == "tighten":
+        return [name, *([*end[:4], *(end[4 + k] for k in parts)] for end in fields)]
+    return node
+
+
+def divided(data: Any, rng: np.random.Generator, chance: float = 0.3) -> Any:
+    """A certificate with another proof, that divides the goal here and there."""
+    proof = Divided(data["proof"], len(data["statement"]["goal"]), rng, chance).written
+    return {**data, "proof": proof}

@@ -297,6 +297,9 @@ def proof_term(nodes: list[Any], features: list[dict[str, Any]]) -> str:
         if name == "split":
             first, second = stack.pop(), stack.pop()
             stack.append(f"(Split {arguments[0]}%nat ({arguments[1]}) {first} {second})")
+        elif name == "part":
+            first, second = stack.pop(), stack.pop()
+            stack.append(f"(Part {int(arguments[0])}%nat {first} {second})")
         elif name == "prune":  # Forest.v looks for the leaves that a box reaches
             continue
         elif name == "near":  # what goes is split off, and closed by its distance

@@ -79,8 +79,8 @@ Fixpoint all_closed (b : list range) (goal : list (list form)) (parts : list mul
   end.
 
 (** The leaves that a linear model adds to the tree of boxes. *)
-Definition linear_closes (goal : list (list form)) (p : proof) (b : list range) : bool :=
-  match p with Dual parts => all_closed b goal parts | _ => false end.
+Definition linear_closes (goal : list (list form)) (open : list bool) (p : proof) (b : list range) : bool :=
+  match p with Dual parts => all_closed b (opened open goal) parts | _ => false end.
 End Check.
 
 (** Every score has a weight for every column, and no sum overflows. *)
@@ -335,12 +335,15 @@ Proof.
   - apply Z.ltb_lt in C. rewrite Zlt_Qlt in C. change (inject_Z 0) with 0 in C. lra.
 Qed.
 
-Lemma closes_sound b p part : inside b paid -> In part (goal s) -> Forall (may_hold s rs) part ->
-  linear_closes s D (axes_of s D) meanings (map (map (form_of s model bounds)) (goal s)) p b = true ->
+Lemma closes_sound open b p has part : nth has open false = true -> inside b paid -> nth_error (goal s) has = Some part ->
+  Forall (may_hold s rs) part ->
+  linear_closes s D (axes_of s D) meanings (map (map (form_of s model bounds)) (goal s)) open p b = true ->
   match closer_than s with Some q => q <= distance s x | None => False end.
 Proof.
-  intros I Ip H C. unfold linear_closes in C. destruct p; try discriminate. revert parts C.
-  induction (goal s) as [| first goal IH]; [contradiction |]. intros [| given parts] C; cbn [map all_closed] in C;
+  intros O I Is H C. unfold linear_closes in C. destruct p; try discriminate.
+  pose proof (in_opened _ _ _ _ O (map_nth_error (map (form_of s model bounds)) _ _ Is)) as Ip.
+  revert parts C Ip. generalize (opened open (map (map (form_of s model bounds)) (goal s))) as forms.
+  induction forms as [| first forms IH]; [contradiction |]. intros [| given parts] C Ip; cbn [all_closed] in C;
     try discriminate. apply andb_true_iff in C as [C1 C2]. destruct Ip as [-> | Ip]; [| eapply IH; eauto].
   exact (part_closed_sound b part given I C1 H).
 Qed.
@@ -416,9 +419,10 @@ Proof.
   unfold linear_check, linear_claim. rewrite andb_true_iff. intros [W C] x A.
   split; [eapply linear_formed_finite; [eauto | apply A] |]. intros (rs & part & Scores & Ip & Hold).
   unfold linear_formed in W. rewrite !andb_true_iff in W. destruct W as ((((W & _) & R) & Al) & _). apply Qle_bool_iff in Al.
-  apply (check_tree_sound s (cost_unit c) _ (proof_of c) x W A) in C; [exact C |]. intros Nearer _ p b I Closed.
+  apply In_nth_error in Ip as (has & Is). assert (has < length (goal s))%nat as Has by (apply nth_error_Some; congruence).
+  apply (check_tree_sound s (cost_unit c) _ (proof_of c) x has W A Has) in C; [exact C |]. intros Nearer _ open p b O I Closed.
   unfold sound_statement in W. rewrite !andb_true_iff in W. destruct W as ((S & G) & _). apply Qle_bool_iff in G.
-  pose proof (closes_sound s (cost_unit c) x S (proj1 A) Al G model R rs Scores b p part I Ip Hold Closed) as K.
+  pose proof (closes_sound s (cost_unit c) x S (proj1 A) Al G model R rs Scores open b p has part O I Is Hold Closed) as K.
   destruct (closer_than s) as [q |]; [exact (Qlt_not_le _ _ Nearer K) | exact K].
 Qed.
 

@@ -85,6 +85,10 @@ Definition cannot_hold (limit : option Z) (b : list range) (o : Z * list (cut_tr
 Definition needs_of (part : list comparison) (needed : list (Z * list (cut_tree Z))) : list (Z * (list Z -> Z)) :=
   map (fun co => (fst (snd co), margin (fst co))) (combine part needed).
 
+(** Float scores have one of some parts of the goal. *)
+Definition some_part (rounding : Z -> Z -> Z -> Z -> Z) (s : statement) (parts : list (list comparison)) (leaves : list (list Z)) : bool :=
+  existsb (fun part => forallb (fun c => holds rounding s leaves (may s c)) part) parts.
+
 Section Check.
 Variable s : statement.
 Variable D : positive.
@@ -103,17 +107,17 @@ Fixpoint all_priced (b : list range) (goal : list (list comparison)) (needed : l
   end.
 
 (** The leaves that an ensemble adds to the tree of boxes. *)
-Definition closes (p : proof) (b : list range) : bool :=
+Definition closes (open : list bool) (p : proof) (b : list range) : bool :=
   match p with
-  | Trees => beyond limit (sum_of b + largest_of b) || forallb (existsb (cannot_hold limit b)) opponents
+  | Trees => beyond limit (sum_of b + largest_of b) || forallb (existsb (cannot_hold limit b)) (opened open opponents)
   | Cell =>
       beyond limit (sum_of b + largest_of b) ||
       match all (map (fun t => only t b) shapes) with
-      | Some leaves => repeatable s && negb (decides round_fast s leaves)
+      | Some leaves => repeatable s && negb (some_part round_fast s (opened open (goal s)) leaves)
       | None => false
       end
   | Prices parts =>
-      beyond limit (sum_of b + largest_of b) || (fits (features s) b && all_priced b (goal s) opponents parts)
+      beyond limit (sum_of b + largest_of b) || (fits (features s) b && all_priced b (opened open (goal s)) (opened open opponents) parts)
   | _ => false
   end.
 End Check.
@@ -169,16 +173,14 @@ Qed.
 Lemma magnitude_of_leaf s x c t : magnitude c (leaf_of s x t) <= leaf_size s c t.
 Proof. induction t; simpl; [lia |]. destruct (passes _ _ _); lia. Qed.
 
-Lemma decides_fast s leaves : decides round_fast s leaves = decides round s leaves.
+Lemma holds_fast s leaves c : holds round_fast s leaves c = holds round s leaves c.
 Proof.
   assert (forall k, float_sum round_fast s leaves k = float_sum round s leaves k) as F
     by (intros; apply fold_left_ext; intros; apply round_fast_is_round; lia).
   assert (forall side, score round_fast s leaves side = score round s leaves side) as G.
   { intros [k |]; unfold score; cbv zeta; auto. rewrite F. destruct (Pos.eqb (divide s) 1); auto.
     apply round_fast_is_round; [apply smallest_nonnegative | lia]. }
-  assert (forall c, holds round_fast s leaves c = holds round s leaves c) as H by (intros; unfold holds; rewrite !G; auto).
-  unfold decides. induction (goal s) as [| part parts IH]; simpl; auto. rewrite IH. f_equal.
-  induction part; simpl; auto. rewrite H, IHpart. reflexivity.
+  unfold holds. rewrite !G. reflexivity.
 Qed.
 
 Lemma sum_permuted (g : list Z -> Z) l m : Permutation l m -> sum (map g l) = sum (map g m).
@@ -304,28 +306,48 @@ Let opponents := map (map (fun c => opponent s shapes (may s c))) (goal s).
 Lemma near_box b : inside b paid -> beyond limit (sum_of b + largest_of b) = false.
 Proof. exact (near_enough s D x limit near b). Qed.
 
-Theorem closes_sound p b : inside b paid -> closes s D priced_axes limit shapes opponents p b = true -> decides round s leaves = false.
+Variable has : nat.
+Variable part : list comparison.
+Hypothesis part_is : nth_error (goal s) has = Some part.
+Hypothesis part_holds : forallb (fun c => holds round s leaves (may s c)) part = true.
+
+Lemma priced_part b g n parts : all_priced s D priced_axes limit shapes b g n parts = true ->
+  forall part needed, In (part, needed) (combine g n) ->
+  exists p, prices_close D priced_axes limit shapes b (needs_of (map (may s) part) needed) p = true.
 Proof.
-  intros I C. unfold closes in C. destruct p; try discriminate; rewrite (near_box b I) in C; cbn [orb] in C.
-  - unfold opponents in C. unfold decides. clear opponents. induction (goal s) as [| part parts IH]; simpl in *; auto.
-    apply andb_true_iff in C as [C1 C2]. rewrite IH by auto. rewrite orb_false_r.
-    induction part as [| c part IHc]; simpl in *; [discriminate |].
-    apply orb_true_iff in C1 as [C1 | C1].
-    + rewrite (opponent_sound (may s c) b I C1). reflexivity.
-    + rewrite IHc by auto. apply andb_false_r.
+  revert n parts. induction g as [| q g IH]; intros [| m n] [| p parts] C; simpl in C; try discriminate; intros r needed Ir;
+    [destruct Ir |]. apply andb_true_iff in C as [C1 C2]. destruct Ir as [E | Ir].
+  - injection E as <- <-. exists p. exact C1.
+  - exact (IH n parts C2 r needed Ir).
+Qed.
+
+Theorem closes_sound open p b : nth has open false = true -> inside b paid ->
+  closes s D priced_axes limit shapes opponents open p b = true -> False.
+Proof.
+  intros O I C. unfold closes in C. destruct p; try discriminate; rewrite (near_box b I) in C; cbn [orb] in C;
+    rewrite forallb_forall in part_holds.
+  - assert (nth_error opponents has = Some (map (fun c => opponent s shapes (may s c)) part)) as E
+      by (apply map_nth_error; exact part_is).
+    rewrite forallb_forall in C. specialize (C _ (in_opened _ _ _ _ O E)).
+    apply existsb_exists in C as (o & Io & Cannot). apply in_map_iff in Io as (c & <- & Ic).
+    pose proof (opponent_sound (may s c) b I Cannot) as H. rewrite (part_holds c Ic) in H. discriminate.
   - destruct (all (map (fun t => only t b) shapes)) as [reached |] eqn:E; [| discriminate].
-    apply andb_true_iff in C as [O C]. rewrite (only_all b reached I E), decides_fast, <- (in_order O) in C.
-    apply negb_true_iff, C.
-  - apply andb_true_iff in C as [T C]. unfold opponents in C. unfold decides. clear opponents. revert parts C.
-    induction (goal s) as [| part goal IH]; intros [| p parts] C; cbn [map all_priced existsb] in *; try discriminate; auto.
-    apply andb_true_iff in C as [C1 C2]. rewrite (IH parts C2), orb_false_r.
-    destruct (forallb _ part) eqn:Held; [exfalso | reflexivity]. rewrite forallb_forall in Held.
+    apply andb_true_iff in C as [R C]. rewrite (only_all b reached I E), <- (in_order R) in C.
+    apply negb_true_iff in C. assert (some_part round_fast s (opened open (goal s)) leaves = true); [| congruence].
+    apply existsb_exists. exists part. split; [exact (in_opened _ _ _ _ O part_is) |].
+    apply forallb_forall. intros c Ic. rewrite holds_fast. auto.
+  - apply andb_true_iff in C as [T C].
+    assert (In (part, map (fun c => opponent s shapes (may s c)) part) (combine (opened open (goal s)) (opened open opponents))) as J.
+    { rewrite combine_opened by (unfold opponents; rewrite map_length; reflexivity). apply in_opened with (i := has); auto.
+      unfold opponents. clear - part_is. revert has part_is. induction (goal s) as [| q g IH]; intros [| k] E; simpl in *;
+        try discriminate; [injection E as ->; reflexivity | exact (IH k E)]. }
+    destruct (priced_part b _ _ _ C _ _ J) as (p & C1).
     refine (prices_sound s D x sound allows_x _ limit near shapes (proj2 leaves_of) _ _ b p T I C1).
     unfold needs_of. apply Forall_map. rewrite <- map_map with (g := opponent s shapes). apply Forall_forall. intros [c o] Ico.
     cbn [fst snd]. assert (In c (map (may s) part) /\ o = opponent s shapes c) as [Ic ->].
     { clear - Ico. induction (map (may s) part) as [| d l IHl]; [contradiction |]. cbn [map combine In] in *.
       destruct Ico as [E | Ico]; [injection E as <- <-; auto |]. destruct (IHl Ico). auto. }
-    apply in_map_iff in Ic as (d & <- & Id). pose proof (needed_reached (may s d) (Held d Id)) as R.
+    apply in_map_iff in Ic as (d & <- & Id). pose proof (needed_reached (may s d) (part_holds d Id)) as R.
     eapply Z.le_trans; [exact R |]. unfold total_of. fold axes. fold paid. apply Z.eq_le_incl.
     clear. induction shapes; cbn [map sum fold_right]; [reflexivity |]. unfold sum in IHl. rewrite <- IHl. reflexivity.
 Qed.
@@ -406,7 +428,9 @@ Proof.
   unfold well_formed in W. rewrite !andb_true_iff in W. destruct W as ((((W & _) & U) & Cols) & _).
   apply Z.leb_le in U. set (D := cost_unit c) in *.
   destruct (all (map (cut_tree_of s (axes_of s D)) (trees s))) as [shapes |] eqn:E; [| discriminate].
-  apply (check_tree_sound s D _ (proof_of c) x W A) in C; [exact C |]. intros _ Near p b I Closed.
+  unfold decides in Goal. apply existsb_exists in Goal as (part & Ip & Holds). apply In_nth_error in Ip as (has & Is).
+  assert (has < length (goal s))%nat as Has by (apply nth_error_Some; congruence).
+  apply (check_tree_sound s D _ (proof_of c) x has W A Has) in C; [exact C |]. intros _ Near open p b O I Closed.
   unfold sound_statement in W. rewrite !andb_true_iff in W. destruct W as ((S & _) & _). destruct A as (A & _).
-  pose proof (closes_sound s D x S Cols A shapes E _ Near U leaves Arranged InOrder p b I Closed). congruence.
+  exact (closes_sound s D x S Cols A shapes E _ Near U leaves Arranged InOrder has part Is Holds open p b O I Closed).
 Qed.

@@ -1,8 +1,9 @@
 (** * The tree of boxes, whatever the model
 
-    A proof tree over boxes of indices: split, empty, distance, changes, avoid and rule of FORMAT.md, which know nothing of
-    the model. What a model adds are the leaves that it closes itself (trees, cell, prices, dual): a function from a leaf and a box
-    to a verdict. [node_sound] needs of it only that it never closes a box that holds a point against the claim.
+    A proof tree over boxes of indices: split, part, empty, distance, changes, avoid and rule of FORMAT.md, which know nothing of
+    the model. What a model adds are the leaves that it closes itself (trees, cell, prices, dual): a function from the parts of
+    the goal that are open, a leaf and a box to a verdict. [node_sound] needs of it only that it never closes a box that holds a
+    point against the claim with a part that is open.
 
     Main theorem: [check_tree_sound]. *)
 
@@ -27,6 +28,7 @@ Record pricing := Pricing {
 
 Inductive proof :=
 | Split (j : nat) (at_most : Z) (first second : proof)
+| Part (k : nat) (first second : proof)
 | Empty
 | Distance
 | Changes
@@ -60,6 +62,31 @@ Fixpoint fits (fs : list feature) (b : list range) : bool :=
   | _, _ => false
   end.
 
+(** Which parts of the goal are open: one truth value for each. Part k alone, and all but part k. *)
+Fixpoint alone (k : nat) (open : list bool) : list bool :=
+  match open, k with
+  | [], _ => []
+  | o :: open, O => o :: map (fun _ => false) open
+  | _ :: open, S k => false :: alone k open
+  end.
+
+Fixpoint without (k : nat) (open : list bool) : list bool :=
+  match open, k with
+  | [], _ => []
+  | _ :: open, O => false :: open
+  | o :: open, S k => o :: without k open
+  end.
+
+Definition none_open (open : list bool) : bool := negb (existsb (fun o => o) open).
+
+(** Of what is known of each part, that of the open ones. *)
+Fixpoint opened {A} (open : list bool) (l : list A) : list A :=
+  match open, l with
+  | true :: open, a :: l => a :: opened open l
+  | false :: open, _ :: l => opened open l
+  | _, _ => []
+  end.
+
 (** Axes with their prices, so that these are worked out once. *)
 Definition axes_of (s : statement) (D : positive) : list (axis * list price) :=
   map (fun a => (a, prices_of a)) (map (axis_of s D) (features s)).
@@ -71,12 +98,12 @@ Section Check.
 Variable s : statement.
 Variable axes : list (axis * list price).
 Variable limit : option Z.
-Variable closes : proof -> list range -> bool.   (** the leaves of the model *)
+Variable closes : list bool -> proof -> list range -> bool.   (** the leaves of the model *)
 
-Definition check_leaf (p : proof) (b : list range) : bool :=
-  existsb no_index b ||
+Definition check_leaf (open : list bool) (p : proof) (b : list range) : bool :=
+  none_open open || existsb no_index b ||
   match p with
-  | Split _ _ _ _ | Empty => false
+  | Split _ _ _ _ | Part _ _ _ | Empty => false
   | Distance => beyond limit (sum_of b + largest_of b)
   | Changes => match most_changes s with Some k => Nat.ltb k (sure_changes (map fst axes) b) | None => false end
   | Avoided k => match nth_error (avoid s) k with Some r => fits (features s) b && holds_box s r b | None => false end
@@ -85,29 +112,31 @@ Definition check_leaf (p : proof) (b : list range) : bool :=
       | Some c => fits (features s) b && negb (snd (possible (features s) b c))
       | None => false
       end
-  | Trees | Cell | Dual _ | Prices _ => closes p b
+  | Trees | Cell | Dual _ | Prices _ => closes open p b
   end.
 
-Fixpoint check_node (p : proof) (b : list range) : bool :=
+Fixpoint check_node (p : proof) (open : list bool) (b : list range) : bool :=
   match p with
   | Split j at_most first second =>
       match nth_error axes j, nth_error b j with
       | Some (a, prices), Some r =>
           match domain_of (about a), r with
           | Between _ _, Interval lower upper _ _ =>
-              check_node first (set j (interval_range a lower (Z.min upper at_most)) b) &&
-              check_node second (set j (interval_range a (Z.max lower (at_most + 1)) upper) b)
+              check_node first open (set j (interval_range a lower (Z.min upper at_most)) b) &&
+              check_node second open (set j (interval_range a (Z.max lower (at_most + 1)) upper) b)
           | Among _, Levels mask _ _ =>
-              check_node first (set j (levels_range (Z.land mask at_most) prices) b) &&
-              check_node second (set j (levels_range (Z.ldiff mask at_most) prices) b)
+              check_node first open (set j (levels_range (Z.land mask at_most) prices) b) &&
+              check_node second open (set j (levels_range (Z.ldiff mask at_most) prices) b)
           | _, _ => false
           end
       | _, _ => false
       end
-  | _ => check_leaf p b
+  | Part k first second => check_node first (alone k open) b && check_node second (without k open) b
+  | _ => check_leaf open p b
   end.
 
-Definition check_tree (p : proof) : bool := check_node p (map (fun a => root_range (fst a)) axes).
+Definition check_tree (p : proof) : bool :=
+  check_node p (map (fun _ => true) (goal s)) (map (fun a => root_range (fst a)) axes).
 End Check.
 
 (** What every statement must obey, whatever its model. *)
@@ -121,6 +150,34 @@ Proof.
   intro I. induction I as [| r y b ys C I IH]; simpl; auto. rewrite IH, orb_false_r. destruct r; simpl in *.
   - apply Z.ltb_ge. lia.
   - apply Z.eqb_neq. intros ->. rewrite Z.bits_0 in C. destruct C. discriminate.
+Qed.
+
+Lemma alone_open k open : nth k (alone k open) false = nth k open false.
+Proof. revert k. induction open as [| o open IH]; intros [| k]; simpl; auto. Qed.
+
+Lemma without_open i k open : i <> k -> nth i (without k open) false = nth i open false.
+Proof. revert i k. induction open as [| o open IH]; intros [| i] [| k] N; simpl; auto; congruence. Qed.
+
+Lemma some_open i open : nth i open false = true -> none_open open = false.
+Proof.
+  unfold none_open. revert i. induction open as [| o open IH]; intros [| i] E; simpl in *; try discriminate.
+  - rewrite E. reflexivity.
+  - specialize (IH i E). apply negb_false_iff in IH. rewrite IH, orb_true_r. reflexivity.
+Qed.
+
+Lemma in_opened {A} open (l : list A) i a : nth i open false = true -> nth_error l i = Some a -> In a (opened open l).
+Proof.
+  revert l i. induction open as [| o open IH]; intros [| b l] [| i] O E; simpl in *; try discriminate.
+  - injection E as ->. rewrite O. left. reflexivity.
+  - destruct o; [right |]; eapply IH; eauto.
+Qed.
+
+Lemma combine_opened {A B} open (l : list A) (m : list B) : length l = length m ->
+  combine (opened open l) (opened open m) = opened open (combine l m).
+Proof.
+  revert l m. induction open as [| o open IH]; intros [| a l] [| b m] E; simpl in *; try discriminate; auto.
+  - destruct o; reflexivity.
+  - destruct o; simpl; rewrite IH; auto.
 Qed.
 
 Lemma price_nonnegative a p : In p (prices_of a) -> 0 <= fst p.
@@ -196,19 +253,22 @@ Hypothesis near : within limit paid.
 Hypothesis has_few : match most_changes s with None => True | Some k => (changes (features s) x <= k)%nat end.
 Hypothesis obeyed : forallb (obeys (features s) x) (rules s) = true.
 Hypothesis outside : existsb (in_region s x) (avoid s) = false.
-Variable closes : proof -> list range -> bool.
-Hypothesis closes_sound : forall p b, inside b paid -> closes p b = true -> False.
+Variable closes : list bool -> proof -> list range -> bool.
+Variable has : nat.   (** a part of the goal that the point has *)
+Hypothesis closes_sound : forall open p b, nth has open false = true -> inside b paid -> closes open p b = true -> False.
 
 Lemma near_enough b : inside b paid -> beyond limit (sum_of b + largest_of b) = false.
 Proof.
   intro I. pose proof (sum_inside _ _ I). pose proof (largest_inside _ _ I). apply (not_beyond limit paid); auto. lia.
 Qed.
 
-Lemma leaf_sound p b : inside b paid -> check_leaf s priced_axes limit closes p b = true -> False.
+Lemma leaf_sound open p b : nth has open false = true -> inside b paid ->
+  check_leaf s priced_axes limit closes open p b = true -> False.
 Proof.
-  intros I C. unfold check_leaf in C. rewrite (no_index_false b _ I) in C. cbn [orb] in C.
-  destruct p as [j at_most p q | | | | k | k | | | parts | parts]; try discriminate; [.. | exact (closes_sound _ b I C) |
-    exact (closes_sound _ b I C) | exact (closes_sound _ b I C) | exact (closes_sound _ b I C)].
+  intros O I C. unfold check_leaf in C. rewrite (some_open _ _ O), (no_index_false b _ I) in C. cbn [orb] in C.
+  destruct p as [j at_most p q | k p q | | | | k | k | | | parts | parts]; try discriminate;
+    [.. | exact (closes_sound _ _ b O I C) | exact (closes_sound _ _ b O I C) | exact (closes_sound _ _ b O I C) |
+     exact (closes_sound _ _ b O I C)].
   - rewrite (near_enough b I) in C. discriminate.
   - destruct (most_changes s); [| discriminate]. apply Nat.ltb_lt in C.
     unfold priced_axes, axes_of in C. rewrite map_map in C. simpl in C. rewrite map_id in C.
@@ -222,12 +282,18 @@ Proof.
     rewrite forallb_forall in obeyed. rewrite (obeyed c) in R; [discriminate | eapply nth_error_In, E].
 Qed.
 
-Theorem node_sound p : forall b, inside b paid -> check_node s priced_axes limit closes p b = true -> False.
+Theorem node_sound p : forall open b, nth has open false = true -> inside b paid ->
+  check_node s priced_axes limit closes p open b = true -> False.
 Proof.
-  induction p as [j at_most p IHp q IHq | | | | k | k | | | parts | parts]; intros b I C;
-    [| exact (leaf_sound Empty b I C) | exact (leaf_sound Distance b I C) | exact (leaf_sound Changes b I C)
-     | exact (leaf_sound (Avoided k) b I C) | exact (leaf_sound (Rule k) b I C) | exact (leaf_sound Trees b I C)
-     | exact (leaf_sound Cell b I C) | exact (leaf_sound (Dual parts) b I C) | exact (leaf_sound (Prices parts) b I C)].
+  induction p as [j at_most p IHp q IHq | k p IHp q IHq | | | | k | k | | | parts | parts]; intros open b O I C;
+    [| | exact (leaf_sound open Empty b O I C) | exact (leaf_sound open Distance b O I C)
+     | exact (leaf_sound open Changes b O I C) | exact (leaf_sound open (Avoided k) b O I C)
+     | exact (leaf_sound open (Rule k) b O I C) | exact (leaf_sound open Trees b O I C)
+     | exact (leaf_sound open Cell b O I C) | exact (leaf_sound open (Dual parts) b O I C)
+     | exact (leaf_sound open (Prices parts) b O I C)].
+  2: { simpl in C. apply andb_true_iff in C as [C1 C2]. destruct (Nat.eq_dec has k) as [<- | N].
+       - apply (IHp (alone has open) b); auto. rewrite alone_open. exact O.
+       - apply (IHq (without k open) b); auto. rewrite without_open; auto. }
   simpl in C.
   destruct (nth_error priced_axes j) as [[a prices] |] eqn:Ea; [| discriminate].
   destruct (nth_error b j) as [r |] eqn:Er; [| discriminate].
@@ -237,17 +303,20 @@ Proof.
     apply andb_true_iff in C as [C1 C2]; unfold covers in Cover; simpl fst in Cover; destruct Cover as [Cover _].
   - pose proof (grid_of (axis_of s D f) lo hi S Dom eq_refl) as G.
     destruct (Z.le_gt_cases (nth j x 0) at_most).
-    + apply (IHp (set j (interval_range (axis_of s D f) lower (Z.min upper at_most)) b)); auto.
+    + apply (IHp open (set j (interval_range (axis_of s D f) lower (Z.min upper at_most)) b)); auto.
       eapply inside_set; eauto. apply interval_covers; auto. lia.
-    + apply (IHq (set j (interval_range (axis_of s D f) (Z.max lower (at_most + 1)) upper) b)); auto.
+    + apply (IHq open (set j (interval_range (axis_of s D f) (Z.max lower (at_most + 1)) upper) b)); auto.
       eapply inside_set; eauto. apply interval_covers; auto. lia.
   - assert (In (nth j x 0, cost (axis_of s D f) (nth j x 0)) (prices_of (axis_of s D f))) as P by (eapply priced; eauto).
     destruct (Z.testbit at_most (nth j x 0)) eqn:T.
-    + apply (IHp (set j (levels_range (Z.land mask at_most) (prices_of (axis_of s D f))) b)); auto.
+    + apply (IHp open (set j (levels_range (Z.land mask at_most) (prices_of (axis_of s D f))) b)); auto.
       eapply inside_set; eauto. apply levels_cover; auto. simpl fst. rewrite Z.land_spec, Cover, T. reflexivity.
-    + apply (IHq (set j (levels_range (Z.ldiff mask at_most) (prices_of (axis_of s D f))) b)); auto.
+    + apply (IHq open (set j (levels_range (Z.ldiff mask at_most) (prices_of (axis_of s D f))) b)); auto.
       eapply inside_set; eauto. apply levels_cover; auto. simpl fst. rewrite Z.ldiff_spec, Cover, T. reflexivity.
 Qed.
+
+Lemma all_open {A} (l : list A) i : (i < length l)%nat -> nth i (map (fun _ => true) l) false = true.
+Proof. revert i. induction l as [| a l IH]; intros [| i] L; simpl in *; try lia; auto. apply IH. lia. Qed.
 
 Lemma inside_root : inside (map (fun a => root_range (fst a)) priced_axes) paid.
 Proof.
@@ -258,15 +327,17 @@ Proof.
 Qed.
 End Sound.
 
-(** A tree that is closed: the claim holds of every allowed point, if what the model closes holds no point against it. *)
-Theorem check_tree_sound s D closes p x : sound_statement s D = true -> allowed s x ->
+(** A tree that is closed: the claim holds of every allowed point that has a part of the goal, if what the model closes
+    while that part is open holds no point against it. *)
+Theorem check_tree_sound s D closes p x has : sound_statement s D = true -> allowed s x -> (has < length (goal s))%nat ->
   (match closer_than s with Some q => distance s x < q | None => True end%Q ->
    within (limit_of s D) (payments (map (axis_of s D) (features s)) x) ->
-   forall l b, inside b (payments (map (axis_of s D) (features s)) x) -> closes l b = true -> False) ->
+   forall open l b, nth has open false = true -> inside b (payments (map (axis_of s D) (features s)) x) ->
+     closes open l b = true -> False) ->
   check_tree s (axes_of s D) (limit_of s D) closes p = true ->
   match closer_than s with Some q => (q <= distance s x)%Q | None => False end.
 Proof.
-  unfold sound_statement. rewrite !andb_true_iff. intros ((S & G) & _) (A & Few & Obeyed & Outside) Closes C.
+  unfold sound_statement. rewrite !andb_true_iff. intros ((S & G) & _) (A & Few & Obeyed & Outside) Has Closes C.
   set (paid := payments (map (axis_of s D) (features s)) x) in *.
   assert (match closer_than s with Some q => distance s x < q | None => True end%Q -> False) as K.
   { intro Nearer. assert (within (limit_of s D) paid) as Near.
@@ -275,8 +346,8 @@ Proof.
       pose proof (Qle_ceiling (inject_Z (Zpos D) * q)) as R.
       rewrite Zlt_Qlt. eapply Qle_lt_trans; [exact P |]. eapply Qlt_le_trans; [| exact R].
       rewrite !(Qmult_comm (inject_Z (Zpos D))). apply Qmult_lt_compat_r; auto. reflexivity. }
-    exact (node_sound s D x S A (limit_of s D) Near Few Obeyed Outside closes (Closes Nearer Near) p _
-      (inside_root s D x S A) C). }
+    exact (node_sound s D x S A (limit_of s D) Near Few Obeyed Outside closes has (Closes Nearer Near) p _ _
+      (all_open _ _ Has) (inside_root s D x S A) C). }
   destruct (closer_than s) as [q |]; [| exact (K Logic.I)].
   destruct (Qlt_le_dec (distance s x) q) as [L | L]; [contradiction (K L) | exact L].
 Qed.

@@ -83,16 +83,6 @@ Proof.
   rewrite forallb_forall in S. eapply S, nth_error_In, E.
 Qed.
 
-Lemma holds_fast s leaves c : holds round_fast s leaves c = holds round s leaves c.
-Proof.
-  assert (forall k, float_sum round_fast s leaves k = float_sum round s leaves k) as F
-    by (intros; apply fold_left_ext; intros; apply round_fast_is_round; lia).
-  assert (forall side, score round_fast s leaves side = score round s leaves side) as G.
-  { intros [k |]; unfold score; cbv zeta; auto. rewrite F. destruct (Pos.eqb (divide s) 1); auto.
-    apply round_fast_is_round; [apply smallest_nonnegative | lia]. }
-  unfold holds. rewrite !G. reflexivity.
-Qed.
-
 Lemma surely_decides_fast s leaves : surely_decides round_fast s leaves = surely_decides round s leaves.
 Proof.
   unfold surely_decides. induction (goal s) as [| part parts IH]; simpl; auto. rewrite IH. f_equal.

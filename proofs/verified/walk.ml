@@ -39,8 +39,8 @@ let narrowed axis (total, largest) span inside =
   (Z.add total (Z.sub after before), Z.max largest top)
 
 (* [alive]: the leaves of each tree that are left, as a mask over those that the root reaches. [sums]: for each comparison the sum
-   of the best margins of these. *)
-type state = { box : span array; total : Z.t; largest : Z.t; empty : bool; alive : Z.t array; sums : Z.t array }
+   of the best margins of these. [parts]: of the goal, those that are open. *)
+type state = { parts : int list; box : span array; total : Z.t; largest : Z.t; empty : bool; alive : Z.t array; sums : Z.t array }
 
 type leaf = { number : int; sides : (int * span) list; scores : Z.t list; margins : Z.t array }
 
@@ -51,7 +51,7 @@ type comparing = {
   best : (Z.t * int) list array }  (* for each tree the margins of its leaves, the best first *)
 
 type walk = {
-  s : C.statement; unit : Z.t; model : model; features : C.feature array; sides : side array; axes : axis array;
+  s : C.statement; goal : C.comparison0 list array; unit : Z.t; model : model; features : C.feature array; sides : side array; axes : axis array;
   limit : Z.t option; named : bool;  (* whether nodes name leaves: not in format 1 *)
   leaves : leaf array array; numbers : (int, int) Hashtbl.t array; comparing : comparing array;
   shapes : Z.t list C.cut_tree list Lazy.t; blurred : Z.t list C.cut_tree list Lazy.t; nodes : Json.t array; mutable next : int }
@@ -171,7 +171,7 @@ let prune w state where fields =
 
 (* How many children a node has and how many fields (None: any number), and whether it is about trees or about networks only. *)
 let rules = [
-  "split", (2, Some 2, None); "near", (1, None, None); "empty", (0, Some 0, None); "distance", (0, Some 0, None);
+  "split", (2, Some 2, None); "part", (2, Some 1, None); "near", (1, None, None); "empty", (0, Some 0, None); "distance", (0, Some 0, None);
   "changes", (0, Some 0, None); "avoid", (0, Some 1, None); "rule", (0, Some 1, None);
   "prune", (1, None, Some true); "trees", (0, None, Some true); "cell", (0, None, Some true); "prices", (0, None, Some true);
   "phase", (2, Some 2, Some false); "bounds", (1, None, Some false); "tighten", (1, None, Some false);
@@ -236,9 +236,12 @@ let near w state where data =
       (narrow w state j (Mask (Z.logand known mask)), fun rest -> C.Split (nat j, mask, rest, C.Distance))
   | _ -> refused "%s: no span" where
 
+(* The parts of the goal that are open. *)
+let open_goal w state = List.map (Array.get w.goal) state.parts
+
 (* Prices by the theory's own bound, with the slack of 7.1. *)
 let prices w state model where parts =
-  let goal = w.s.C.goal in
+  let goal = open_goal w state in
   need (List.length parts = List.length goal) "%s: expected %d parts" where (List.length goal);
   let far = beyond w.limit (state.total, state.largest) in  (* then no tree has a leaf that is near enough *)
   if far && Array.length model.raw = 0 then raise (Not_covered "prices of no tree where all is too far");
@@ -291,6 +294,12 @@ let rec node w state =
         let one, other = halves state.box.(j) at in
         let first = node w (narrow w state j one) in
         C.Split (nat j, at, first, node w (narrow w state j other))
+    | "part", [k], _ ->
+        let k = int_of k 0 (Array.length w.goal - 1) where in
+        need (List.mem k state.parts) "%s: this part of the goal is not open" where;
+        let others = List.filter (fun other -> other <> k) state.parts in
+        let first = node w { state with parts = [k] } in
+        C.Part (nat k, first, node w { state with parts = others; empty = others = [] })
     | "near", sides, _ -> all_near w state where sides
     | "empty", _, _ -> refused "%s: there are points in the box" where
     | "distance", _, _ ->
@@ -313,12 +322,14 @@ let rec node w state =
           if state.empty then C.Trees
           else begin
             let left = Array.mapi (fun t alive -> w.leaves.(t).(Z.trailing_zeros alive).scores) state.alive in
-            need (not (C.decides C.round_fast w.s (Array.to_list left))) "%s: the model has the goal in this cell" where;
+            need (not (C.some_part C.round_fast w.s (open_goal w state) (Array.to_list left))) "%s: the model has the goal in this cell" where;
             cell w state
           end
         end
     | "prices", parts, Trees model -> prices w state model where parts
-    | "dual", parts, _ -> C.Dual (List.map (fun part -> multipliers w.features part where) parts)
+    | "dual", parts, _ ->
+        need (List.length parts = List.length state.parts) "%s: expected %d parts" where (List.length state.parts);
+        C.Dual (List.map (fun part -> multipliers w.features part where) parts)
     | ("bounds" | "tighten"), [], _ -> node w state
     | _ -> refused "%s: there is no hidden unit" where
 
@@ -329,11 +340,11 @@ and all_near w state where = function
       let state, around = near w state where side in
       around (all_near w state where sides)
 
-(* Some comparison of each part of the goal is missed by the best leaves that are left. *)
+(* Some comparison of each open part of the goal is missed by the best leaves that are left. *)
 and sums w state where =
   let missed c =
     Array.exists Fun.id (Array.mapi (fun k one -> one.compare = c && Z.lt state.sums.(k) one.needed) w.comparing) in
-  need (state.empty || List.for_all (List.exists missed) w.s.C.goal) "%s: a part of the goal can still be reached" where;
+  need (state.empty || List.for_all (List.exists missed) (open_goal w state)) "%s: a part of the goal can still be reached" where;
   C.Trees
 
 (* ---------------------------------------------------------------- a whole proof *)
@@ -353,7 +364,8 @@ let proof s unit model features sides data ~named =
   let costs = Array.mapi (fun j span -> cost axes.(j) span) box in
   let total = Array.fold_left (fun sum (own, _) -> Z.add sum own) Z.zero costs in
   let largest = Array.fold_left (fun most (_, top) -> Z.max most top) Z.zero costs in
-  let root = { box; total; largest; empty = false; alive = [||]; sums = [||] } in
+  let goal = Array.of_list s.C.goal in
+  let root = { parts = List.init (Array.length goal) Fun.id; box; total; largest; empty = false; alive = [||]; sums = [||] } in
   let compares = Array.of_list (distinct (List.concat s.C.goal)) in
   let leaves = match model with
     | Trees model when named -> Array.init (Array.length model.raw) (reached s model axes limit root compares)
@@ -386,7 +398,7 @@ let proof s unit model features sides data ~named =
     match model with
     | Trees model when named -> List.mapi (blurred s model) (Lazy.force shapes)
     | _ -> Lazy.force shapes) in
-  let w = { s; unit; model; features; sides; axes; limit; named; leaves; numbers; comparing; shapes; blurred; nodes; next = 0 } in
+  let w = { s; goal; unit; model; features; sides; axes; limit; named; leaves; numbers; comparing; shapes; blurred; nodes; next = 0 } in
   let made = node w root in
   need (w.next = Array.length nodes) "node %d: the proof is complete before it" w.next;
   made

@@ -23,6 +23,7 @@ from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Found, Limits, Refuted
 from mace.space.axes import LevelAxis
 from tests.oracles.small_ensembles import random_question
+from tests.proofs.divided import divided
 from tests.proofs.enumeration import true
 from tests.proofs.slow_prover import slow_proof
 from tests.theory.building import copied
@@ -144,9 +145,11 @@ def test_a_certificate_becomes_a_theorem_and_a_false_one_does_not(theory: Path, 
 def test_every_small_certificate_that_the_theory_covers_is_proved(seeds: int, theory: Path) -> None:
     certificates = small_certificates(seeds)
     assert len(certificates) >= 0.8 * seeds
+    rng = np.random.default_rng(0)
+    certificates = [*certificates, *(divided(data, rng) for data in certificates[::4])]
     assert all(answers(theory, certificates))
     fired = {node[0] for data in certificates for node in data["proof"]}
-    assert fired >= {"split", "distance", "trees"}
+    assert fired >= {"split", "part", "distance", "trees"}
 
 
 def test_proofs_point_by_point_are_proved_where_the_order_of_sums_is_fixed(theory: Path) -> None:

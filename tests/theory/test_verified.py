@@ -94,7 +94,7 @@ def test_every_certificate_is_accepted_and_read_back_as_it_is(ask: Callable[[Any
         assert status == "accepted", words
         assert read == readback(data)
         fired |= {node[0] for node in data["proof"]}
-    assert fired >= {"split", "empty", "distance", "avoid", "rule", "trees", "cell", "prices", "dual"}
+    assert fired >= {"split", "part", "empty", "distance", "avoid", "rule", "trees", "cell", "prices", "dual"}
 
 
 @pytest.mark.slow

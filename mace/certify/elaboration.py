@@ -22,7 +22,7 @@ import numpy as np
 from mace.base.deadline import NEVER, Deadline
 from mace.certify.models import WRITING, numbering
 from mace.problem.distance import Norm
-from mace.problem.proof import Leaf, Priced, Proof, Split
+from mace.problem.proof import Leaf, Piece, Priced, Proof, Split, pieces
 from mace.problem.question import Question
 from mace.solve.ensembles.cells import Grounded, ground, refusal, with_cut
 from mace.solve.ensembles.cuts import Array, Tests, tests_of
@@ -50,8 +50,7 @@ def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline:
     """
     if refusal(question) is not None:
         return None
-    from mace.solve.ensembles.hoisting import hoisted, new_path
-    from mace.solve.ensembles.pruning import elaborate, reach
+    from mace.solve.ensembles.pruning import reach
     from mace.solve.ensembles.walk import measure, new_box
 
     grounded = ground(question, deadline)
@@ -63,22 +62,38 @@ def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline:
     reached = reach(grounded.ground, grounded.forest, box, limit, grounded.depth)
     visited = reached.visited.copy()
     reached = _exactly(question, claim, grounded, reached, limit)
-    deadline.look(WRITING)
-    found = elaborate(grounded.ground, grounded.aim, reached, _lists(grounded, reached), steps, box, limit)
-    deadline.look(WRITING)
-    if found.failed >= 0:
-        return None
     assert isinstance(question.model, Ensemble)
-    numbers = numbering(question.model)
+    numbers, pruned = numbering(question.model), dict[int, list[list[int]]]()
+    for piece in pieces(proof):
+        deadline.look(WRITING)
+        found = _pruned(grounded, reached, steps, piece, limit)
+        if found is None:
+            return None
+        node, of_tree, place = found.T
+        pruned |= _by_node(node + piece.begin, of_tree, numbers.place[reached.leaf[place]])
     for tree in {t for node in proof if isinstance(node, Priced) for part in node.parts for t, _, _ in part.prices}:
         visited[numbers.tree == tree] = True
+    return Elaborated(_cuts(question, grounded.tests, visited), pruned)
+
+
+def _pruned(grounded: Grounded, reached: Reached, steps: Steps, piece: Piece, limit: int) -> Array | None:
+    """The leaves pruned at the nodes of a piece, as rows (node, tree, leaf); None if a node of it does not close."""
+    from mace.solve.ensembles.hoisting import hoisted, new_path
+    from mace.solve.ensembles.pruning import elaborate
+    from mace.solve.ensembles.walk import measure, new_box
+
+    if piece.part is not None:
+        grounded, _ = grounded.aimed_at(piece.part, grounded.forest)
+    own = type(steps)(*(values[piece.begin : piece.end] for values in steps))
+    box = new_box(len(grounded.axes))
     box.low[:], box.high[:] = grounded.ground.low, grounded.ground.high
     measure(grounded.ground, box)
-    pruned = hoisted(grounded.ground, reached, steps, new_path(steps, box), limit, found.pruned)
-    node, of_tree, place = pruned.T
-    return Elaborated(
-        _cuts(question, grounded.tests, visited), _by_node(node, of_tree, numbers.place[reached.leaf[place]])
-    )
+    found = elaborate(grounded.ground, grounded.aim, reached, _lists(grounded, reached), own, box, limit)
+    if found.failed >= 0:
+        return None
+    box.low[:], box.high[:] = grounded.ground.low, grounded.ground.high
+    measure(grounded.ground, box)
+    return np.asarray(hoisted(grounded.ground, reached, own, new_path(own, box), limit, found.pruned))
 
 
 def warm(table: Table) -> None:

@@ -17,6 +17,7 @@ from mace.problem.proof import (
     Dual,
     End,
     FromRow,
+    GoalPart,
     Leaf,
     Multipliers,
     Phase,
@@ -75,6 +76,8 @@ def node_text(node: ProofNode, question: Question) -> list[Any]:
     match node:
         case Split(axis=axis, at=at):
             return ["split", int(axis), int(at)]
+        case GoalPart(number=number):
+            return ["part", int(number)]
         case Phase(layer=layer, unit=unit):
             return ["phase", int(layer), int(unit)]
         case Bounds():

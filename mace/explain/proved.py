@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mace.base.deadline import NEVER, Deadline
 from mace.errors import CertificateError
 from mace.problem.distance import NearestRow
-from mace.problem.proof import Priced
+from mace.problem.proof import GoalPart, Priced
 from mace.solve.status import Status
 
 if TYPE_CHECKING:
@@ -85,12 +85,13 @@ class Proved:
     def short_proof(self, deadline: Deadline = NEVER) -> Proof:
         """The proof, or a much shorter one: where the bound is known, cuts can be chosen by what both sides prove.
 
-        A search that came to the linear relaxation did so because without it boxes are too many.
+        A search that came to the linear relaxation did so because without it boxes are too many; one that divided the
+        goal cuts boxes for each part alone already.
         """
         assert self.proof is not None and self.question is not None
         if self.oracle != "ensembles" or len(self.proof) < LONG_PROOF:
             return self.proof
-        if any(isinstance(node, Priced) for node in self.proof):
+        if any(isinstance(node, (GoalPart, Priced)) for node in self.proof):
             return self.proof
         from mace.solve.ensembles.shorter import shorter
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, Protocol, Self, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 from mace.problem.exclusions import Avoid
 
@@ -22,6 +22,13 @@ class Split:
 
     axis: int
     at: int
+
+
+@dataclass(frozen=True, slots=True)
+class GoalPart:
+    """Two children: the points that have this part of the goal's disjunction, from 0, and those that have another."""
+
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +153,35 @@ class FromRow:
     proof: list[ProofNode]
 
 
-ProofNode: TypeAlias = Split | Phase | Bounds | Tighten | Leaf | Dual | Priced | FromRow
+ProofNode: TypeAlias = Split | GoalPart | Phase | Bounds | Tighten | Leaf | Dual | Priced | FromRow
 Proof: TypeAlias = list[ProofNode]
+
+
+class Piece(NamedTuple):
+    """The nodes of a proof from `begin` up to `end`, whose points have part `part` of the goal; None: any of them."""
+
+    part: int | None
+    begin: int
+    end: int
+
+
+def pieces(proof: Proof) -> list[Piece]:
+    """What follows the divisions of the goal with which a proof begins: of each part one piece; without any, all of it.
+
+    Such a proof divides the goal into all its parts, in their order: `mace.solve.by_parts`.
+    """
+    found, begin, part = [], 0, 0
+    while begin < len(proof) and isinstance(proof[begin], GoalPart):
+        begin, left, end = begin + 1, 1, begin + 1
+        while left:
+            left += _CHILDREN.get(type(proof[end]), 0) - 1
+            end += 1
+        found.append(Piece(part, begin, end))
+        begin, part = end, part + 1
+    return [*found, Piece(part if found else None, begin, len(proof))]
+
+
+_CHILDREN: dict[type, int] = {Split: 2, GoalPart: 2, Phase: 2, Bounds: 1, Tighten: 1}
 
 
 class Branch(Protocol):

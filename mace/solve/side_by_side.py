@@ -29,7 +29,7 @@ class SideBySide:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if "_threads" in self.__dict__:
-            self._threads.shutdown(cancel_futures=True)
+            self.__dict__.pop("_threads").shutdown(cancel_futures=True)
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:

@@ -60,7 +60,7 @@ class Branching:
         self.doubtful: Fraction | None = None
         self.root: PricedNode | None = None
         self.heap: list[tuple[int, int, PricedNode]] = []
-        self.nodes, self.why = 0, ""
+        self.nodes, self.why, self.paused = 0, "", False
         self.bytes = 24 * sum(len(relaxation.sides.tree) + 200 for relaxation in self.relaxations)  # a node
         self.promising = 0.0  # the part of the limit that bounds of nodes must have for the plain search to try them
         self.threads = SideBySide(host.jobs)
@@ -146,8 +146,10 @@ class Branching:
 
     # ------------------------------------------------------------------------------------------ the loop
 
-    def run(self) -> bool:
-        """Whether every box was closed; else the deadline is over, or the gap was met."""
+    def run(self, nodes: int | None = None) -> bool:
+        """Whether every box was closed; else the deadline is over, the gap was met, or so many nodes were made."""
+        until = None if nodes is None else self.nodes + nodes
+        self.paused = False
         # Invariant: every point of interest lies in a box of the heap, or in one whose doubtful points are noted.
         while self.heap:
             for _ in range(REPAIRS if self.nodes >= OFFERS else 0):
@@ -157,6 +159,9 @@ class Branching:
                 return True
             self.host.tell(key)
             if self.host.deadline.over or self.host.near_enough(key):
+                return False
+            if until is not None and self.nodes >= until:
+                self.paused = True
                 return False
             if self.nodes * self.bytes > self.host.room:
                 self.why = f"memory limit, reached at {self.nodes} nodes"

@@ -131,7 +131,7 @@ class Grounded:
     """All arrays of a question; `scale` units of cost are a distance of 1, `depth` is that of the deepest tree, and
     `tests` are those of the model, whatever cuts the arrays have beside.
 
-    charges: what changes cost, exactly. lines: what linear rules say.
+    charges: what changes cost, exactly. lines: what linear rules say. part: of the goal, where one alone is aimed at.
     """
 
     axes: tuple[Axis, ...]
@@ -144,6 +144,7 @@ class Grounded:
     tests: Tests
     charges: tuple[Charge, ...] = ()
     lines: tuple[Line, ...] = ()
+    part: int | None = None
 
     def cuts(self, axis: int) -> Array:
         """The cuts of one axis, in order (a view)."""
@@ -215,6 +216,20 @@ class Grounded:
         # Without its last cell an axis has no "missing".
         turn = np.where(ground.grid & (high < ground.high), NO_TURN, ground.turn)
         return replace(self, ground=ground._replace(low=low, high=high, turn=turn))
+
+    def aimed_at(self, part: int, forest: Forest) -> tuple[Grounded, Forest]:
+        """The arrays for one part of the goal alone; and the same of a part of the forest."""
+        aim = self.aim
+        own = aim.part_of[aim.begin[part] : aim.begin[part + 1]]
+        which = np.unique(own)
+        need, plus, minus, than, strict = (a[which] for a in (aim.need, aim.plus, aim.minus, aim.than, aim.strict))
+        begin = np.array([0, len(own)], np.int64)
+        one = aim._replace(
+            need=need, part_of=np.searchsorted(which, own), begin=begin, plus=plus, minus=minus, than=than,
+            strict=strict,
+        )  # fmt: skip
+        whole, less = (trees._replace(gain=np.ascontiguousarray(trees.gain[which])) for trees in (self.forest, forest))
+        return replace(self, aim=one, forest=whole, part=part), less
 
     def cells(self, point: Point) -> Array:
         """The cell or level of every coordinate of a point."""

@@ -177,14 +177,19 @@ class Lined:
         total = attainable(self.question.axes, self.question.distance, total, beyond=False)
         return Held(total, found, {j: share for j, share in of.items() if share})
 
-    def proof(self, held: Held) -> Priced:
-        """The leaf that closes a box by these multipliers, whatever the model says in it."""
+    def proof(self, held: Held, part: int | None) -> Priced:
+        """The leaf that closes a box by these multipliers, whatever the model says in it.
+
+        part: of the goal, where the box is asked about that one alone.
+        """
         rules = tuple(
             (line.rule, line.part, line.sign * price)
             for price, line in zip(held.multipliers, self.lines, strict=True)
             if price
         )
-        nothing = [(Fraction(0),) * len(part) for part in self.question.goal.decision]
+        decision = self.question.goal.decision
+        asked = decision if part is None else decision[part : part + 1]
+        nothing = [(Fraction(0),) * len(one) for one in asked]
         return Priced(tuple(Prices(goal, held.shares, Fraction(1), (), rules=rules) for goal in nothing))
 
 

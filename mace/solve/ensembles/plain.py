@@ -36,12 +36,14 @@ from mace.space.axes import Box as AnyBox
 from mace.space.axes import GridAxis, LevelAxis, Point, Side
 
 if TYPE_CHECKING:
+    from mace.solve.ensembles.branching import Branching
     from mace.solve.ensembles.lined import Lined
     from mace.solve.ensembles.search import Book, Scratch
 
 NO_LIMIT = 2**62
 FIRST_BUDGET, LARGEST_BUDGET = 1000, 1_000_000  # walks through trees between two looks at the clock
 SECONDS_BETWEEN_LOOKS = 0.05
+WALKS = 1_000_000  # in the first turn, where searches take turns; then twice as many each time
 FIRST_ROOM = 4096  # nodes
 NEARLY = Fraction(1, 10**9)  # in the unit of the distance: linear rules are met at points between those of a grid
 BYTES_A_NODE = 120  # while the book grows, old and new arrays are there together
@@ -100,6 +102,10 @@ class Plain:
         self.nearly: Fraction | None = None  # the least bound of those that come a little short of the best point
         self.tells = True  # whether its bounds are those of the question, which somebody may want to hear
         self.relaxations, self.work = 0, np.zeros(8, np.int64)  # nodes of the relaxation, and the work in them
+        self.turn: int | None = None  # where searches take turns: the number of this one, at whose end it pauses
+        self.paused = False
+        self.branching: Branching | None = None  # how it goes on by the relaxation, once it does
+        self.declined = 0  # how many times the relaxation knew no more
         self.box = self.walk.new_box(len(question.axes))
         self.stack = self.walk.new_stack(grounded.depth)
         self.book: Book = self.kernel.new_book(FIRST_ROOM)
@@ -176,6 +182,14 @@ class Plain:
         assert self.bound.distance is not None
         return Found(self.point, min(self.bound.distance, *open_), proof, why)
 
+    def at_least(self, reply: Found | Unknown) -> Reply:
+        """What searches of its parts say, or what it had shown before it was divided, where that is more."""
+        if not reply.why or self.lower() <= (reply.lower or 0):
+            return reply
+        before = self.said(self.doubtful(), self.lower(), self.proof())
+        known = before.lower if isinstance(before, (Found, Unknown)) else None
+        return before if known is not None and known > (reply.lower or 0) else reply
+
     def doubtful(self) -> Fraction | None:
         """The least distance of a cell that may or may not have the goal, if it is nearer than the point found."""
         used = slice(0, int(self.book.count[self.kernel.NODES]))
@@ -224,6 +238,13 @@ class Plain:
                 return True
             elif ended == kernel.GAP:
                 return False
+
+    def search_on(self) -> bool:
+        """Search to the end, or to that of a turn; whether every box was closed."""
+        more = None if self.turn is None else WALKS << self.turn
+        finished = self.search(None if more is None else int(self.book.count[self.kernel.WORK]) + more)
+        self.paused = self.stalled
+        return finished
 
     def step(self, limit: int, most: int, budget: int) -> int:
         """Search boxes until something is to be decided here; returns what."""
@@ -376,7 +397,7 @@ class Plain:
                 if not self.bound.excludes(held.bound):
                     self.nearly = min(self.nearly or held.bound, held.bound)
                 self.book.state[node], self.book.note[node] = self.kernel.LINED, len(self.shared)
-                self.shared.append(lined.proof(held))
+                self.shared.append(lined.proof(held, self.grounded.part))
                 return -1
             if self.deadline.over:
                 self.kernel.push(self.book, node)

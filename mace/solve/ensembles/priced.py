@@ -35,10 +35,14 @@ class Closing(NamedTuple):
 class Host(Protocol):
     """The search that stalled."""
 
-    deadline: Deadline
     room: int  # bytes
     jobs: int  # threads
     why: str  # what ended the last attempt that closed nothing
+
+    @property
+    def deadline(self) -> Deadline:
+        """When the time is over."""
+        ...
 
     @property
     def limit(self) -> int:

@@ -202,10 +202,14 @@ def _searched(search: Plain) -> Reply:
     sums = separated(search)
     if sums is not None and sums.run(A_GLANCE):
         return sums.reply()
-    for patience, times in _patience(search):
+    for number, (patience, times) in enumerate(_patience(search)):
         finished = _plainly(search, patience)
         if not search.stalled:
             break
+        from mace.solve.ensembles.parted import parted
+
+        if (reply := parted(search, _searched)) is not None:
+            return reply
         if search.ruled:
             from mace.solve.ensembles.regions import by_regions
 
@@ -213,12 +217,15 @@ def _searched(search: Plain) -> Reply:
                 return reply
         if sums is not None and sums.run(MANY):
             return sums.reply()
+        if search.branching is None and number < search.declined:
+            continue  # in a turn before
         from mace.solve.ensembles.stalled import relaxed
 
         if (reply := relaxed(search, times)) is not None:
             return reply if sums is None else _tighter(reply, sums.reply())
+        search.declined = number + 1
     else:
-        finished = search.search()
+        finished = search.search_on()
     reply = search.said(search.doubtful(), None if finished else search.lower(), search.proof())
     return reply if sums is None or finished else _tighter(reply, sums.reply())
 

@@ -95,20 +95,11 @@ def by_regions(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | Non
             return Refuted(proof)
         # Of regions that were refuted it is only known that nothing lies within the bound.
         known = lowers if search.bound.distance is None else [search.bound.distance, *lowers]
-        return _or_before(search, Unknown(why, min(known), proof))
+        return search.at_least(Unknown(why, min(known), proof))
     found = search.bound.distance
     assert found is not None
     lower = min([found, *lowers])
-    return _or_before(search, Found(search.point, lower, proof, why if lower < found else ""))
-
-
-def _or_before(search: Plain, reply: Found | Unknown) -> Reply:
-    """What regions say, or what the search had shown before it was divided, where that is more."""
-    if not reply.why or search.lower() <= (reply.lower or 0):
-        return reply
-    before = search.said(search.doubtful(), search.lower(), search.proof())
-    known = before.lower if isinstance(before, (Found, Unknown)) else None
-    return before if known is not None and known > (reply.lower or 0) else reply
+    return search.at_least(Found(search.point, lower, proof, why if lower < found else ""))
 
 
 def divided(question: Question, box: Box, until: Deadline = NEVER) -> RegionNode:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from mace.base.deadline import TimeOverError
+from mace.base.deadline import Deadline, TimeOverError
 from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.obeying import Dive, within
@@ -20,6 +20,7 @@ from mace.solve.ensembles.priced import Closing
 from mace.solve.ensembles.repair import Repairs
 from mace.solve.protocol import Gap, Reply
 
+NODES = 16  # of the relaxation in the first turn, where searches take turns; then twice as many each time
 MOST_LEAVES = 60_000  # of a forest whose relaxation is solved: it takes too long with more
 # Repairs before the relaxation is made: until so many in a row found nothing nearer, for a part of the time left. Where
 # the point is as near as can be, none helps; where it is not, one of the first dozen did.
@@ -28,6 +29,24 @@ AT_FIRST, IN_VAIN, AT_MOST = 15, 25, 0.1
 
 def relaxed(plain: Plain, times: float = 1.0) -> Reply | None:
     """Go on by the relaxation; None where that does not know so many times what the plain search does."""
+    branching = plain.branching or _begun(plain, times)
+    if branching is None:
+        return None
+    plain.branching, branching.why = branching, ""
+    with branching.threads:
+        finished = branching.run(None if plain.turn is None else NODES << plain.turn)
+    plain.paused = branching.paused
+    plain.why = "" if finished else branching.why or plain.why or (plain.deadline.why if plain.deadline.over else "")
+    plain.relaxations = branching.nodes
+    lower = None if finished else Fraction(branching.key, plain.grounded.scale)
+    doubtful = branching.doubtful  # which a point that was found later may be nearer than
+    if doubtful is not None and plain.bound.excludes(doubtful):
+        doubtful = None
+    return plain.said(doubtful, lower, branching.proof())
+
+
+def _begun(plain: Plain, times: float) -> Branching | None:
+    """The relaxation of what the plain search leaves open; None where it promises too little."""
     axes = plain.grounded.ground
     if plain.deadline.over or not plain.bound.distance or not (axes.part.any() or axes.level_part.any()):
         return None  # without a radius there is nothing to spend; the largest change alone is no sum
@@ -41,25 +60,21 @@ def relaxed(plain: Plain, times: float = 1.0) -> Reply | None:
         return None
     known = math.floor(plain.lower() * plain.grounded.scale)
     with branching.threads:
-        if branching.start(known) <= times * known:
-            return None
-        finished = branching.run()
-    plain.why = "" if finished else branching.why or plain.why or (plain.deadline.why if plain.deadline.over else "")
-    plain.relaxations = branching.nodes
-    lower = None if finished else Fraction(branching.key, plain.grounded.scale)
-    doubtful = branching.doubtful  # which a point that was found later may be nearer than
-    if doubtful is not None and plain.bound.excludes(doubtful):
-        doubtful = None
-    return plain.said(doubtful, lower, branching.proof())
+        return branching if branching.start(known) > times * known else None
 
 
 class Boxes:
     """The host of a `Branching`: boxes and points as the plain search sees them."""
 
     def __init__(self, plain: Plain) -> None:
-        self.plain, self.deadline, self.room, self.jobs = plain, plain.deadline, plain.room, plain.jobs
+        self.plain, self.room, self.jobs = plain, plain.room, plain.jobs
         self.repairs: Repairs | None = None
         self.why = ""
+
+    @property
+    def deadline(self) -> Deadline:
+        """That of the plain search, which may be given more time."""
+        return self.plain.deadline
 
     @property
     def limit(self) -> int:

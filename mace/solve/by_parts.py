@@ -1,0 +1,106 @@
+"""Each part of a goal by itself: a disjunction is refuted part by part, each by cuts of its own.
+
+In:  for each part of the goal somebody who searches for points with that part, and the time for all of them.
+Out: what they say together: the nearest point of all, and a bound for all, with its proof.
+Promise: the proof divides the goal, then the box for each part. The bound is the least that any part is left with.
+Why: a box is refuted only where every part is, so that in one search for all parts the cuts that matter to one are made
+for all. The nearest point known ends the search for each other part: hence they take turns, the least bound first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import NamedTuple, TypeAlias
+
+from mace.base.deadline import Deadline
+from mace.problem.proof import GoalPart, Proof
+from mace.solve.protocol import Found, ProvedBound, Refuted, Reply, Unknown
+from mace.space.axes import Point
+
+
+class Turn(NamedTuple):
+    """What a search said at the end of a turn; paused: it would go on."""
+
+    reply: Reply
+    paused: bool
+
+
+# Goes on with the search for points with one part that are nearer than the best point known, for a turn; the longer,
+# the higher its number is: None for one without end. It may end earlier.
+Search: TypeAlias = Callable[[Point | None, int | None, Deadline], Turn]
+
+
+def by_parts(
+    searches: Sequence[Search],
+    best: Point | None,
+    distance_of: Callable[[Point], Fraction],
+    deadline: Deadline,
+    order: Sequence[int],
+) -> Reply:
+    """What searches for the parts of a goal, in its order, say together.
+
+    best: the nearest point with the goal that is known. order: of the parts in the first round of turns.
+    """
+    turns: dict[int, Turn] = {}
+    left, number = list(order), 0
+    while left:
+        for part in left:
+            if part in turns and deadline.over:
+                continue
+            turn = searches[part](best, None if len(left) == 1 else number, deadline.share(2 / (len(left) + 1)))
+            found = turn.reply
+            if isinstance(found, Found) and (best is None or distance_of(found.point) < distance_of(best)):
+                best = found.point
+            turns[part] = turn
+        left = [] if deadline.over else [part for part in left if turns[part].paused]
+        left.sort(key=lambda part: _lower(turns[part].reply))
+        number += 1
+    why = deadline.why if any(turn.paused for turn in turns.values()) else ""
+    return together([turns[part].reply for part in range(len(searches))], best, distance_of, why)
+
+
+def together(
+    replies: Sequence[Reply], best: Point | None, distance_of: Callable[[Point], Fraction], why: str = ""
+) -> Reply:
+    """One reply for all parts of a goal, in its order.
+
+    best: the nearest point with the goal that is known. why: what ended a search that was not at its end.
+    """
+    bounds = [ProvedBound(_lower(reply), reply.proof) for reply in replies]
+    proof = chained([bound.proof for bound in bounds])
+    lowers = [bound.lower for reply, bound in zip(replies, bounds, strict=True) if not isinstance(reply, Refuted)]
+    whys = [why, *(reply.why for reply in replies if not isinstance(reply, Refuted))]
+    why, spare = next(filter(None, whys), ""), _spare(replies, bounds)
+    if best is None:
+        return Unknown(why, min(lowers), proof, spare) if lowers else Refuted(proof)
+    distance = distance_of(best)
+    lower = min([distance, *lowers])
+    return Found(best, lower, proof, why if lower < distance else "", spare)
+
+
+def chained(proofs: Sequence[Proof | None]) -> Proof | None:
+    """One proof for all parts of a goal, in its order; None where a part has none."""
+    found: Proof = []
+    for part, proof in enumerate(proofs):
+        if proof is None:
+            return None
+        if part < len(proofs) - 1:
+            found.append(GoalPart(part))
+        found += proof
+    return found
+
+
+def _lower(reply: Reply) -> Fraction:
+    """The bound of a part; of one that is refuted it says nothing."""
+    return Fraction(0) if isinstance(reply, Refuted) else reply.lower or Fraction(0)
+
+
+def _spare(replies: Sequence[Reply], bounds: Sequence[ProvedBound]) -> ProvedBound | None:
+    """A bound with a shorter proof, where some part has one."""
+    shorter = [None if isinstance(reply, Refuted) else reply.spare for reply in replies]
+    if not any(shorter):
+        return None
+    chosen = [one or bound for one, bound in zip(shorter, bounds, strict=True)]
+    least = [one.lower for reply, one in zip(replies, chosen, strict=True) if not isinstance(reply, Refuted)]
+    return ProvedBound(min(least), chained([one.proof for one in chosen]))

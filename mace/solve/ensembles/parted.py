@@ -1,0 +1,92 @@
+"""A search for each part of the goal, where one search for all of them stalls.
+
+In:  a search that stalled, whose goal is a disjunction of several parts: any class but the present one, say.
+Out: what the searches for all parts say together (`mace.solve.by_parts`); None where the goal has one part, or all
+     parts are about the same trees.
+Why: of boosting each tree adds to the score of one class, so that cuts that refute one class leave the others as they
+were. A tree of a forest tells all classes apart, and a relaxation of all parts costs little more than that of one.
+How: the part that climbing comes to soonest has the first turn. A search pauses and goes on where it was; only in
+regions of rules, which are searched one after the other, it begins anew, and has a part of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mace.base.deadline import Deadline
+from mace.solve.by_parts import Turn, by_parts
+from mace.solve.ensembles.cells import Forest
+from mace.solve.ensembles.plain import NO_LIMIT, Bound, Plain, Terms
+from mace.solve.protocol import Found, Refuted, Reply, Unknown
+from mace.space.axes import Point
+
+MOST = 0.8  # of the trees may matter to a comparison: of three classes, each with its own trees, two thirds do
+
+
+def parted(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | None:
+    """What the searches for all parts say together; None where there is only one, or all are about the same trees.
+
+    searched: what a search says at its end, or where it pauses.
+    """
+    count = len(search.grounded.aim.begin) - 1
+    if count < 2 or _matter(search.grounded.forest) > MOST:
+        return None
+    forest = search.nearer()
+    parts = [_Part(search, part, forest, searched) for part in range(count)]
+    order = sorted(range(count), key=lambda part: parts[part].climbed())
+    distance_of = search.question.distance_of
+    reply = by_parts([part.turn for part in parts], search.point, distance_of, search.deadline, order)
+    if isinstance(reply, Refuted):
+        return reply
+    search.why = reply.why
+    return search.at_least(reply)
+
+
+def _matter(forest: Forest) -> float:
+    """The part of the trees whose leaves differ for a comparison, on average."""
+    leaves = np.flatnonzero(forest.test[:, 0] < 0)
+    first = np.searchsorted(leaves, forest.roots)  # a tree's nodes follow one another
+    gain = forest.gain[:, leaves]
+    return float((np.maximum.reduceat(gain, first, axis=1) > np.minimum.reduceat(gain, first, axis=1)).mean())
+
+
+class _Part:
+    """The search for one part; forest: what the search for all of them left of the trees."""
+
+    def __init__(self, search: Plain, part: int, forest: Forest, searched: Callable[[Plain], Reply]) -> None:
+        self.search, self.searched = search, searched
+        self.grounded, self.forest = search.grounded.aimed_at(part, forest)
+        self.plain: Plain | None = None
+
+    def climbed(self) -> int:
+        """The scaled distance of the first point with this part that climbing finds."""
+        from mace.solve.ensembles.greedy import cost_of, greedy
+
+        question = self.search.question
+        most = -1 if question.most_changes is None else question.most_changes
+        cells = greedy(self.grounded, most, np.zeros(0, np.int64), self.search.deadline)
+        return NO_LIMIT if cells is None else int(cost_of(self.grounded.ground, cells))
+
+    def turn(self, best: Point | None, number: int | None, share: Deadline) -> Turn:
+        """Go on for a turn; best: the nearest point of all searches, from which on nothing is of interest."""
+        search, deadline = self.search, share if self.search.ruled else self.search.deadline
+        if self.plain is None or search.ruled:
+            count = len(search.grounded.aim.begin) - 1
+            terms = Terms(search.bound, best, search.gap, deadline, search.room // count, search.jobs)
+            self.plain = Plain(search.witnesses, self.grounded, terms, self.forest)
+            self.plain.tells, self.plain.ruled = False, search.ruled
+        one = self.plain
+        if best is not None and best != one.point:
+            one.point, one.bound = best, Bound(search.question.distance_of(best))
+            one.book.settled[:] = 0
+        one.turn, one.deadline, one.why, one.paused = number, deadline, "", False
+        before = one.book.count + one.work, one.relaxations
+        reply = self.searched(one)
+        search.work += one.book.count + one.work - before[0]
+        search.relaxations += one.relaxations - before[1]
+        if one.point is not None:
+            search.point, search.bound = one.point, Bound(search.question.distance_of(one.point))
+        over = search.ruled and isinstance(reply, (Found, Unknown)) and bool(reply.why)
+        return Turn(reply, one.paused or over)

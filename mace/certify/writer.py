@@ -29,7 +29,7 @@ from mace.certify.numbers import canonical, text
 from mace.certify.statement import norm_of, statement
 from mace.errors import CertificateError
 from mace.problem.distance import Norm
-from mace.problem.proof import Proof, ProofNode
+from mace.problem.proof import GoalPart, Proof, ProofNode, pieces
 from mace.problem.question import Question
 from mace.proofs.convert import elaborated
 from mace.proofs.reader import uncollected
@@ -202,8 +202,16 @@ def _of_network(
     def write(node: ProofNode) -> list[Any]:
         return node_text(node, question)
 
-    found = of_network(question, lower, proof, write, look)
-    return elaborated(said, [write(node) for node in proof], known, look)[1] if found is None else found
+    found: list[list[Any]] = []
+    for part, begin, end in pieces(proof):
+        found += [write(node) for node in proof[begin - 1 : begin] if isinstance(node, GoalPart)]
+        asked = question if part is None else question.at_part(part)
+        own = of_network(asked, lower, proof[begin:end], write, look)
+        if own is None:
+            converted: list[list[Any]] = elaborated(said, [write(node) for node in proof], known, look)[1]
+            return converted
+        found += own
+    return found
 
 
 def zipped(raw: bytes) -> bytes:

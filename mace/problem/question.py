@@ -117,6 +117,10 @@ class Question(Around):
         made.__dict__.update({name: self.__dict__[name] for name in shared if name in self.__dict__})
         return made
 
+    def at_part(self, part: int) -> Question:
+        """The same question about one part of its goal alone."""
+        return self.aimed(replace(self.goal, decision=self.goal.decision[part : part + 1]), self.model)
+
     def row(self, point: Point) -> NDArray[np.float64]:
         """The model's float64 input, shape (columns,); not to be changed."""
         return self._rows.get(point, lambda: self._row(point))

@@ -52,7 +52,7 @@ def by_parts(
             found = turn.reply
             if isinstance(found, Found) and (best is None or distance_of(found.point) < distance_of(best)):
                 best = found.point
-            turns[part] = turn
+            turns[part] = turn if part not in turns else _better(turn, turns[part])
         left = [] if deadline.over else [part for part in left if turns[part].paused]
         left.sort(key=lambda part: _lower(turns[part].reply))
         number += 1
@@ -89,6 +89,12 @@ def chained(proofs: Sequence[Proof | None]) -> Proof | None:
             found.append(GoalPart(part))
         found += proof
     return found
+
+
+def _better(turn: Turn, before: Turn) -> Turn:
+    """The turn, or where a search begins anew and got less far what it said before."""
+    ended = isinstance(turn.reply, Refuted) or not turn.reply.why
+    return turn if ended or _lower(turn.reply) >= _lower(before.reply) else Turn(before.reply, turn.paused)
 
 
 def _lower(reply: Reply) -> Fraction:

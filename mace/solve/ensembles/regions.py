@@ -78,6 +78,7 @@ def by_regions(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | Non
     parts.sort(key=lambda pair: int(pair[0].book.key[0]))
     lowers, why = list[Fraction](), ""
     for part, region in parts:
+        part.tells = False
         part.point, part.bound = search.point, search.bound
         reply = searched(part)
         if isinstance(reply, Found):

@@ -25,11 +25,12 @@ from mace.errors import ModelError
 from mace.problem.distance import Norm
 from mace.problem.question import Question
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
-from mace.solve.witnesses import Witnessing
+from mace.solve.witnesses import Witnesses, Witnessing
 from mace.space.axes import GridAxis, Point
 from mace.tables.table import Network
 
 if TYPE_CHECKING:
+    from mace.solve.networks.parted import Asked
     from mace.solve.networks.search import Search
 
 
@@ -100,10 +101,20 @@ class NetworkOracle(Witnessing):
         replay: Replay | None = None,
     ) -> Reply:
         """Find the nearest point with the goal within the radius, to within the gap, or prove that there is none."""
-        from mace.solve.networks.search import Search
+        from mace.solve.networks.parted import Asked, parted
 
         self.witnesses.replay = replay
-        search = Search(self.witnesses, gap, limits, radius, strict)
+        asked, model = Asked(radius, strict, gap, limits), self.question.model
+        assert isinstance(model, Network)
+        if len(model.layers) > 1 and len(self.question.goal.decision) > 1:
+            return parted(self.witnesses, best, asked, self._searched)
+        return self._searched(self.witnesses, asked, best)
+
+    def _searched(self, witnesses: Witnesses, asked: Asked, best: Point | None = None) -> Reply:
+        """What a search for the whole goal says."""
+        from mace.solve.networks.search import Search
+
+        search = Search(witnesses, asked.gap, asked.limits, asked.radius, asked.strict)
         search.tightens = self.tightens
         if best is not None:
             search.offer(best, trusted=True)

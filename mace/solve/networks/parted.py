@@ -1,0 +1,85 @@
+"""A search for each part of a network's goal: hidden units are bounded over the points that have that part alone.
+
+In:  what the prover was asked, whose goal is a disjunction of several parts: any class but the present one, say.
+Out: what the searches for all parts say together (`mace.solve.by_parts`).
+Promise: what the deployed model refused in one search is excluded from those after it, under the same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple, TypeAlias
+
+from mace.base.deadline import Deadline
+from mace.solve.by_parts import Turn, by_parts
+from mace.solve.protocol import Gap, Limits, Refuted, Reply
+from mace.solve.witnesses import Witnesses
+from mace.space.axes import Point
+from mace.tables.table import Compare, Network
+
+
+class Asked(NamedTuple):
+    """What the prover was asked: points within the radius (below it, if `strict`), or anywhere."""
+
+    radius: Fraction | None
+    strict: bool
+    gap: Gap
+    limits: Limits
+
+
+ROUNDS = 3  # of turns: each begins anew
+Searched: TypeAlias = Callable[[Witnesses, Asked], Reply]  # what a search says at its end
+
+
+def parted(witnesses: Witnesses, best: Point | None, asked: Asked, searched: Searched) -> Reply:
+    """What the searches for all parts say together.
+
+    best: the nearest point with the goal that is known.
+    """
+    decision = witnesses.question.goal.decision
+
+    def search(part: int) -> Callable[[Point | None, int | None, Deadline], Turn]:
+        def turn(known: Point | None, number: int | None, deadline: Deadline) -> Turn:
+            own = asked._replace(limits=replace(asked.limits, deadline=deadline))
+            if known is not None:
+                own = own._replace(radius=witnesses.question.distance_of(known), strict=True)
+            reply = _of_part(witnesses, part, own, searched)
+            stopped = not isinstance(reply, Refuted) and bool(deadline.why) and reply.why.startswith(deadline.why)
+            return Turn(reply, stopped and number is not None and number < ROUNDS - 1)
+
+        return turn
+
+    # After a first point, which the nearest part is likely to have, parts that are refuted at once leave their time.
+    nearest, *others = sorted(range(len(decision)), key=lambda part: _missing(witnesses, decision[part]))
+    order = [nearest, *reversed(others)]
+    distance_of = witnesses.question.distance_of
+    searches = [search(part) for part in range(len(decision))]
+    return by_parts(searches, best, distance_of, asked.limits.deadline, order)
+
+
+def _of_part(witnesses: Witnesses, part: int, asked: Asked, searched: Searched) -> Reply:
+    """The reply about one part; what was refused meanwhile is refused of all."""
+    question = witnesses.question
+    own = Witnesses(question.at_part(part))
+    # Nobody hears bounds that are those of one part.
+    own.replay = None if witnesses.replay is None else replace(witnesses.replay, hearing=None)
+    own.refused = [*witnesses.refused]
+    reply = searched(own, asked)
+    for avoid in own.refused[len(witnesses.refused) :]:
+        witnesses.question = witnesses.question.away(avoid)
+        witnesses.refused.append(avoid)
+    return reply
+
+
+def _missing(witnesses: Witnesses, part: Sequence[Compare]) -> float:
+    """How much the scores of the start lack to this part of the goal, in its worst comparison."""
+    question = witnesses.question
+    assert isinstance(question.model, Network)
+    scores = question.model.scores(question.row(question.start))
+
+    def side(number: int | None) -> float:
+        return 0.0 if number is None else float(scores[number])
+
+    return max((one.than - side(one.plus) + side(one.minus) for one in part), default=0.0)

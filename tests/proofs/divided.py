@@ -60,3 +60,52 @@ def divided(data: Any, rng: np.random.Generator, chance: float = 0.3) -> Any:
     """A certificate with another proof, that divides the goal here and there."""
     proof = Divided(data["proof"], len(data["statement"]["goal"]), rng, chance).written
     return {**data, "proof": proof}
+
+
+def entangled(data: Any, rng: np.random.Generator) -> Any:
+    """A certificate whose proof has one mistake about the parts of its goal, where it has any to make."""
+    nodes = data["proof"]
+    places = [k for k, node in enumerate(nodes) if node[0] in ("part", "dual", "prices", "tighten")]
+    if not places:
+        return data
+    k = int(rng.choice(places))
+    node, count = nodes[k], len(data["statement"]["goal"])
+    first, last = end(nodes, k + 1), end(nodes, k)
+    if node[0] == "tighten":
+        node = [*node[:-1], [*node[-1][:4], *shuffled(node[-1][4:], rng)]]
+        return {**data, "proof": [*nodes[:k], node, *nodes[k + 1 :]]}
+    if node[0] != "part":
+        return {**data, "proof": [*nodes[:k], [node[0], *shuffled(node[1:], rng)], *nodes[k + 1 :]]}
+    one, others = nodes[k + 1 : first], nodes[first:last]
+    wrong: list[Any] = [
+        [["part", int(rng.integers(-1, count + 1))], *one, *others],
+        [["part", [True, str(node[1]), None, [node[1]]][rng.integers(4)]], *one, *others],
+        [node, *others, *one],
+        [node, *one, *one],
+        [node, *others, *others],
+        [node, *one, ["empty"]],
+        [node, ["empty"], *others],
+        [node, *one, [nodes[last - 1][0]]],
+        [node, *one],
+        one,
+        others,
+    ]
+    return {**data, "proof": [*nodes[:k], *wrong[rng.integers(len(wrong))], *nodes[last:]]}
+
+
+def end(nodes: list[Any], k: int) -> int:
+    """Where the tree ends that begins at a node."""
+    still = 1
+    while still and k < len(nodes):
+        still += RULES[nodes[k][0]].children - 1
+        k += 1
+    return k
+
+
+def shuffled(entries: list[Any], rng: np.random.Generator) -> list[Any]:
+    """One too few, one twice, or in another order."""
+    if not entries:
+        return []
+    k = int(rng.integers(len(entries)))
+    wrong = (entries[:k] + entries[k + 1 :], [*entries[: k + 1], *entries[k:]], entries[k:] + entries[:k])
+    return wrong[rng.integers(len(wrong))]

@@ -86,7 +86,8 @@ def certificates() -> list[dict[str, Any]]:
         split = ["split", 0, -(2**60)] if data["statement"]["features"][0]["kind"] == "grid" else ["split", 0, 0]
         made.append({**data, "proof": [split, ["empty"], *data["proof"]]})
     rng = np.random.default_rng(0)
-    made += [divided(data, rng) for data in made[::10]]
+    ends = [data for data in made if ["tighten"] in [node[:1] for node in data["proof"]]]
+    made += [divided(data, rng) for data in (*made[::10], *ends)]
     return made
 
 

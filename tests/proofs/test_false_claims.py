@@ -578,7 +578,7 @@ def test_a_network_ends_without_a_relu() -> None:
         (["dual", {}], "dual: this is not about this kind of model"),
         (["dual"], "dual: this is not about this kind of model"),
         (["nothing"], "no rule 'nothing'"),
-        (["prices"], "expected prices for 1 parts"),
+        (["prices"], "expected prices for 1 open parts"),
         (["prices", prices("-1")], "at least 0"),
         (["prices", prices("1", (0, 0, 1))], "leads to node 0 of tree 0"),
         (["prices", prices("1", (0, 1, -1))], "a price is not negative"),

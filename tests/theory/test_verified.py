@@ -21,6 +21,7 @@ from mace.proofs.check import check
 from mace.proofs.readback import readback
 from mace.proofs.reader import load
 from tests.proofs import test_false_claims, test_false_witnesses, test_missing
+from tests.proofs.divided import divided, entangled
 from tests.proofs.test_check import certificates, certificates_of, places, with_edit
 from tests.reference import random_question
 from tests.theory.building import made
@@ -181,6 +182,22 @@ def test_nothing_is_accepted_that_the_checker_refuses(ask: Callable[[Any], Asked
         )
         assert status != "accepted" or read == readback(changed)
         counts[status == "accepted"] += 1
+    assert min(counts.values()) > 30, counts
+
+
+@pytest.mark.slow
+@needs_tools
+def test_a_goal_that_is_divided_wrongly_is_refused_as_the_checker_does(ask: Callable[[Any], Asked]) -> None:
+    rng = np.random.default_rng(0)
+    pool = [data for data in all_covered() if len(data["statement"]["goal"]) > 1]
+    counts = {True: 0, False: 0}
+    for _ in range(200):
+        data = divided(pool[rng.integers(len(pool))], rng)
+        for changed in (data, entangled(data, rng)):
+            status, words, _ = ask(changed)
+            verdict = check(changed)
+            assert status in ("accepted" if verdict.accepted else "refused", "not covered"), (verdict, words, changed)
+            counts[status == "accepted"] += 1
     assert min(counts.values()) > 30, counts
 
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.neural_network import MLPClassifier
 
 from mace import Explainer, Space
 from mace.base.deadline import Deadline
 from mace.certify.writer import certificate
 from mace.problem.proof import GoalPart, Leaf, Split, pieces
 from mace.solve import by_parts
-from mace.solve.ensembles import parted, plain, prover, stalled
+from mace.solve.ensembles import greedy, lined, parted, plain, prover, stalled
+from mace.solve.ensembles.cells import ground
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Found, Limits, Refuted, Unknown
+from mace.space.feature import Feature
 from tests.clocks import Ticking
 from tests.oracles.small_ensembles import bounds, random_question
 from tests.oracles.test_relaxation import the_answer_is_that_of_enumeration
@@ -73,6 +81,51 @@ def test_boosting_of_many_classes_is_proved_by_parts(monkeypatch: pytest.MonkeyP
     assert answer.certificate.check().accepted
     monkeypatch.setattr(parted, "MOST", 0.0)
     assert explainer.explain(X.iloc[0]).exact_distance == answer.exact_distance
+
+
+def perceptron(seed: int) -> tuple[MLPClassifier, Space, pd.DataFrame]:
+    """A network that tells four classes apart, some of which it may never name, on a small grid of whole numbers."""
+    rng = np.random.default_rng(seed)
+    grid = pd.DataFrame(itertools.product(range(6), range(5), range(3)), columns=["a", "b", "c"])
+    labels = np.argmax((grid - [2.5, 2.0, 1.0]).to_numpy() @ rng.normal(size=(3, 4)) + rng.normal(size=4), axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MLPClassifier((5, 4), max_iter=60, random_state=seed).fit(grid.to_numpy(), labels)
+    return model, Space([Feature(name, "integer", 0, int(grid[name].max())) for name in grid]), grid
+
+
+def test_a_network_of_many_classes_is_proved_by_parts() -> None:
+    divided = 0
+    for seed in range(8):
+        model, space, grid = perceptron(seed)
+        explainer, named = Explainer(model, space, distance="l1"), model.predict(grid.to_numpy())
+        for place in (0, 37, 61):
+            answer = explainer.explain(grid.iloc[place])
+            moved = ((grid - grid.iloc[place]).abs() / grid.max()).sum(axis=1) / 3
+            nearest = moved[named != named[place]].min()  # NaN where the network names one class alone
+            assert answer.status == ("infeasible" if np.isnan(nearest) else "optimal")
+            assert answer.distance == (None if np.isnan(nearest) else pytest.approx(nearest))
+            verdict = answer.certificate.check()
+            assert verdict.accepted, verdict
+            divided += "part" in verdict.fired
+    assert divided > 10
+
+
+def test_shares_of_the_largest_change_are_at_most_1_exactly() -> None:
+    """.2 and .8 add up to 1 as doubles, and to a little more as the fractions that they are."""
+    shares = lined._at_most_1({3: Fraction(0.2), 5: Fraction(0.8)})
+    assert sum(shares.values()) == 1 and Fraction(0.2) + Fraction(0.8) > 1
+    assert lined._at_most_1({3: Fraction(1, 2)}) == {3: Fraction(1, 2)}
+
+
+def test_a_part_may_name_a_comparison_twice() -> None:
+    """Climbing had room for different comparisons alone, and wrote beyond it."""
+    question = random_question(3)
+    (first, *_), *_ = question.goal.decision
+    twice = replace(question, goal=replace(question.goal, decision=((first,) * 40,)))
+    assert greedy.room(ground(twice)).total.shape[0] == 40
+    once = replace(question, goal=replace(question.goal, decision=((first,),)))
+    assert EnsembleOracle(twice).ask(None, Limits()) == EnsembleOracle(once).ask(None, Limits())
 
 
 def test_the_pieces_of_a_proof_are_those_of_its_parts() -> None:

@@ -363,6 +363,6 @@ def room(grounded: Grounded) -> Room:
     widest = max([ground.order.shape[1] + 2, 4, *(end - base + 3 for base, end in zip(ground.base, ends, strict=True))])
     return Room(
         np.zeros((grounded.depth + 4, 3), np.int64),
-        np.zeros((len(grounded.aim.need), widest), np.int64),
+        np.zeros((int(np.diff(grounded.aim.begin).max(initial=0)), widest), np.int64),  # one for each of a part
         np.zeros(len(grounded.forest.roots), np.int64),
     )

@@ -154,15 +154,13 @@ class Lined:
         """What multipliers of so many bits prove, exactly."""
         prices, shares = (np.nan_to_num(rounded(values, bits)) for values in (solved.goal, solved.share))
         prices[prices < LEAST] = 0.0
-        if shares.sum() > 1.0:
-            shares = np.zeros(len(shares))
         pulls, total = dict.fromkeys(self.reads, Fraction(0)), Fraction(0)
         found = tuple(Fraction(price) for price in prices.tolist())
         for price, line in zip(found, self.lines, strict=True):
             total += price * line.constant
             for j, factor in line.factors:
                 pulls[j] += price * factor
-        of = dict(zip(self.reads, map(Fraction, shares.tolist()), strict=True))
+        of = _at_most_1(dict(zip(self.reads, map(Fraction, shares.tolist()), strict=True)))
         for j, (axis, charge) in enumerate(zip(self.question.axes, self.charges, strict=True)):
             if j not in pulls:
                 total += charge.part(axis.delta(point[j]))
@@ -191,6 +189,13 @@ class Lined:
         asked = decision if part is None else decision[part : part + 1]
         nothing = [(Fraction(0),) * len(one) for one in asked]
         return Priced(tuple(Prices(goal, held.shares, Fraction(1), (), rules=rules) for goal in nothing))
+
+
+def _at_most_1(shares: dict[int, Fraction]) -> dict[int, Fraction]:
+    """Shares that together are at most 1: doubles that add up to 1 may exceed it by their last bits."""
+    most = max(shares, key=lambda j: shares[j])
+    excess = sum(shares.values()) - 1
+    return shares if excess <= 0 else {**shares, most: max(shares[most] - excess, Fraction(0))}
 
 
 _LINED: Recent[Lined] = Recent(4)

@@ -39,13 +39,20 @@ def parted(witnesses: Witnesses, best: Point | None, asked: Asked, searched: Sea
     best: the nearest point with the goal that is known.
     """
     decision = witnesses.question.goal.decision
+    nowhere: dict[int, Reply] = {}  # parts that no point at all has
 
     def search(part: int) -> Callable[[Point | None, int | None, Deadline], Turn]:
         def turn(known: Point | None, number: int | None, deadline: Deadline) -> Turn:
             own = asked._replace(limits=replace(asked.limits, deadline=deadline))
             if known is not None:
                 own = own._replace(radius=witnesses.question.distance_of(known), strict=True)
+            elif part in nowhere:
+                return Turn(nowhere[part], paused=False)
             reply = _of_part(witnesses, part, own, searched)
+            if isinstance(reply, Refuted) and own.radius is None:
+                # Multipliers that show this count too little against a distance, should one be found for another part.
+                nowhere[part] = reply
+                return Turn(reply, paused=True)
             stopped = not isinstance(reply, Refuted) and bool(deadline.why) and reply.why.startswith(deadline.why)
             return Turn(reply, stopped and number is not None and number < ROUNDS - 1)
 

@@ -107,18 +107,23 @@ class NetworkOracle(Witnessing):
         asked, model = Asked(radius, strict, gap, limits), self.question.model
         assert isinstance(model, Network)
         if len(model.layers) > 1 and len(self.question.goal.decision) > 1:
-            return parted(self.witnesses, best, asked, self._searched)
-        return self._searched(self.witnesses, asked, best)
+            if best is None and radius is None:
+                first = self._search(self.witnesses, asked)
+                first.begin()
+                best = first.best
+            return parted(self.witnesses, best, asked, lambda one, told: _reply(self._search(one, told)))
+        search = self._search(self.witnesses, asked)
+        if best is not None:
+            search.offer(best, trusted=True)
+        return _reply(search)
 
-    def _searched(self, witnesses: Witnesses, asked: Asked, best: Point | None = None) -> Reply:
-        """What a search for the whole goal says."""
+    def _search(self, witnesses: Witnesses, asked: Asked) -> Search:
+        """A search that has not begun."""
         from mace.solve.networks.search import Search
 
         search = Search(witnesses, asked.gap, asked.limits, asked.radius, asked.strict)
         search.tightens = self.tightens
-        if best is not None:
-            search.offer(best, trusted=True)
-        return _reply(search)
+        return search
 
 
 def _reply(search: Search) -> Reply:

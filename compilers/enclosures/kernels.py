@@ -94,7 +94,7 @@ def _further(own: Change, vectors: Floats) -> Change:
     )
     doubt = unsure(count) * np.abs(ahead) + 2 * (at.high - at.low + UNSURE * at.size)[:, :, None]
     margin = np.matmul((own.size + own.rest.size)[:, None, :], doubt)[:, 0] + TINY
-    square, part = _squared_length(own)
+    square, part = squared_length(own)
     share = (part / (part.sum(axis=1, keepdims=True) + TINY))[:, :, None] * square[:, None, None]
     slopes, span = np.matmul(own.slopes, ahead), Range(own.span.low.copy(), own.span.high.copy())
     # All distances share |x - c|^2.
@@ -106,7 +106,7 @@ def _further(own: Change, vectors: Floats) -> Change:
     return replace(found, span=span)
 
 
-def _squared_length(own: Change) -> tuple[Floats, Floats]:
+def squared_length(own: Change) -> tuple[Floats, Floats]:
     """No |x - c|^2 is larger, shape (boxes,); and how much of it is owed to each column, about, shape (boxes, columns).
 
     |x - c| is at most the sum of the lengths by which columns move x. And of |x - c|^2, which adds the square of every

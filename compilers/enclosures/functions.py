@@ -42,7 +42,11 @@ def power(x: Bounds, exponent: int) -> Bounds:
         root = np.abs(slope / exponent) ** (1 / (exponent - 1))
         return [root, -root]
 
-    return x.mapped(range_of, slope_of, turns)
+    found = x.mapped(range_of, slope_of, turns)
+    if x.change is None or x.change.form is None or found.change is None:
+        return found
+    form, at = x.change.form, x.change.centre.values
+    return replace(found, change=replace(found.change, form=form.times(form, at, at) if exponent == 2 else None))
 
 
 def exponential(x: Bounds) -> Bounds:

@@ -180,29 +180,33 @@ def _pairs(x: Bounds, own: Change, stored: Floats, each: Floats, count: int) -> 
 
 def _most(own: Change, rows: Floats, others: Floats) -> Floats:
     """The most that a row comes nearer than another one, both moved as columns are, shape (boxes, columns, ..)."""
-    total = np.zeros((len(rows), rows.shape[2], others.shape[2]))
-    dearest = np.zeros_like(total)
+    whole = np.zeros((len(rows), rows.shape[2], others.shape[2]))
+    free, dearest = np.zeros_like(whole), np.zeros_like(whole)
     for j in range(rows.shape[1]):
         change = rows[:, j, :, None] - others[:, j, None, :]
         ends = [change * side[:, j, None, None] for side in own.span]
-        total += np.maximum(*ends)
-        if own.ball is not None:
-            for end, cost in zip(ends, (own.ball.down, own.ball.up), strict=True):
-                dearest = np.maximum(dearest, np.where(end > 0, end / cost[:, j, None, None], 0.0))
-    if own.ball is not None:
-        total = np.fmin(total, dearest * own.ball.left[:, None, None])
-    return np.where(total > 0, total * (1 + UNSURE), total)
+        whole += np.maximum(*ends)
+        if own.ball is None:
+            continue
+        costs = [cost[:, j, None, None] for cost in (own.ball.down, own.ball.up)]
+        free += np.maximum(*(np.where(cost > 0, 0.0, end) for end, cost in zip(ends, costs, strict=True)))
+        for end, cost in zip(ends, costs, strict=True):
+            dearest = np.maximum(dearest, np.where(cost > 0, end / cost, 0.0))
+    # What is spent brings no more than where a unit brings most.
+    most = whole if own.ball is None else np.fmin(whole, free + dearest * own.ball.left[:, None, None])
+    return np.where(most > 0, most * (1 + UNSURE), most)
 
 
 def _shares(pairs: _Pairs, each: Floats, count: int) -> Range:
     """Bounds on the shares of classes: so many of a class are neighbours as have few enough others before them."""
     among, surely = each[pairs.others] > 0, pairs.surely.astype(np.float32)
+    neighbour = surely.sum(axis=2) < count
     low, high = np.zeros((len(surely), each.shape[1])), np.ones((len(surely), each.shape[1]))
 
     def most(has: Bools, other: Bools) -> Floats:
         """The largest share of rows, before each of which others are that are not of them."""
         before = np.matmul(surely, other[:, :, None].astype(np.float32))[:, :, 0]
-        ranked = np.sort(np.where(has, before, np.inf), axis=1)[:, :count]
+        ranked = np.sort(np.where(has & neighbour, before, np.inf), axis=1)[:, :count]
         places = np.arange(ranked.shape[1])
         found = np.where(ranked <= count - 1 - places, places + 1, 0).max(axis=1, initial=0)
         return np.where(other.any(axis=1), found, count) / count

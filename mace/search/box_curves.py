@@ -20,6 +20,7 @@ import numpy as np
 
 from mace.compilers.enclosures.ranges import TINY, UNSURE, Ball, Floats
 
+LARGEST = 1e100  # of what is not taken for infinite
 RANK = 8  # of the vectors
 SWEEPS = 8  # over them
 SIGNS = np.array([-1.0, 1.0])
@@ -67,14 +68,14 @@ def by_diagonal(matrix: Floats, down: Floats, up: Floats) -> Steep:
     wide = np.maximum(down, up)
     scaled = matrix * wide[:, :, None] * wide[:, None, :]
     columns = wide.shape[1]
-    scaled = np.where(np.isfinite(scaled).all(axis=(1, 2), keepdims=True), scaled, 0.0)
+    known = np.asarray((np.abs(scaled) < LARGEST).all(axis=(1, 2), keepdims=True))
+    scaled = np.where(known, scaled, 0.0)
     diagonal = _dual(scaled)
     lacking = np.linalg.eigvalsh(scaled - diagonal[:, :, None] * np.eye(columns))[:, -1]
     margin = columns * UNSURE * (np.abs(scaled).sum(axis=(1, 2)) + diagonal.sum(axis=1)) + TINY
     diagonal = diagonal + (np.maximum(lacking, 0.0) + margin)[:, None]
     with np.errstate(all="ignore"):
         rates = [np.where(span > 0, diagonal * (span / wide) / wide, 0.0) for span in (down, up)]
-    known = np.asarray(np.isfinite(matrix).all(axis=(1, 2), keepdims=True))
     return Steep(*(np.where(known[:, 0], rate * (1 + UNSURE), np.inf) for rate in rates))
 
 
@@ -94,3 +95,10 @@ def _dual(matrix: Floats) -> Floats:
             least = np.maximum(length, np.maximum(-own[:, k], TINY))
             vectors[:, k] = pull / least[:, None]
     return found
+
+
+def owed(matrix: Floats, down: Floats, up: Floats, ball: Ball | None) -> Floats:
+    """What d' M d owes to each column, about, shape (boxes, columns): of a budget, beside the one that matters most."""
+    wide = np.maximum(down, up)
+    parts = np.abs(matrix) * wide[:, :, None] * wide[:, None, :]
+    return np.asarray(parts.sum(axis=2) if ball is None else parts.max(axis=2, initial=0.0))

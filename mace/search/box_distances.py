@@ -26,7 +26,7 @@ from mace.compilers.enclosures.bounds import Tight
 from mace.compilers.enclosures.enclosed import lenient
 from mace.compilers.enclosures.ranges import UNSURE, Ball, Floats, Range
 from mace.problem.distance import Norm
-from mace.search.box_curves import Steep, by_diagonal, by_pairs
+from mace.search.box_curves import Steep, by_diagonal, by_pairs, owed
 from mace.search.box_goals import Needs
 from mace.tables.table import Bools
 
@@ -199,7 +199,7 @@ class Nearness:
         down, up = (np.maximum(side, 0.0) for side in (sides.at - sides.columns.low, sides.columns.high - sides.at))
         matrix = tight.form.matrix[:, number]
         steep = by_diagonal(matrix, down, up) if ball is None else by_pairs(matrix, slopes, down, up, ball)
-        loose = np.maximum(steep.down * down, steep.up * up) @ self.belongs
+        loose = owed(matrix, down, up, ball) @ self.belongs
         return _better(found, self._bought(sides, self.gains(sides, slopes, steep), has, loose, never, farthest))
 
     def _bought(

@@ -43,7 +43,7 @@ MOST = 300_000  # boxes that wait
 FIRST_STEP, LEAST_STEP, LARGEST_STEP = 0.5, 0.02, 1.0  # how much farther than known a box is bounded at once
 ROUNDED = 1e-13  # relative to a distance: what sums of floats may be off by
 FINEST, SURELY = 10**6, 1e-6  # multiples of one over so much are told apart, by what is surely more than the last one
-AGAIN = 0.05  # boxes of which nothing is learnt are divided where they were bounded by so little farther than known
+AGAIN = 0.15  # boxes of which nothing is learnt are divided where they were bounded by so little farther than known
 PARTS = 128  # of the largest distance: what counts as known at least
 
 
@@ -60,10 +60,10 @@ class Bounded(NamedTuple):
     why: str
 
 
-def at_once(enclosure: Enclosure) -> int:
-    """How many boxes are bounded at once."""
+def at_once(enclosure: Enclosure, curved: bool = False) -> int:
+    """How many boxes are bounded at once; curved: as quadratic functions, with both ways of all pairs of columns."""
     columns = max(1, len(enclosure.columns))
-    return max(1, min(BATCH, LARGEST // (columns * max(columns, enclosure.model.width))))
+    return max(1, min(BATCH, LARGEST // (columns * max(4 * columns if curved else columns, enclosure.model.width))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class BoxSearch:
 
         most: how many boxes to look at.
         """
-        why, size = "", at_once(self.enclosure) if self.sums is None else self.sums.boxes_at_once
+        why, size = "", at_once(self.enclosure, self.curved) if self.sums is None else self.sums.boxes_at_once
         first = self.looked
         while self.waiting:
             why = deadline.why if deadline.over else self.run.task.asked.why
@@ -354,6 +354,8 @@ class BoxSearch:
         """A box of which nothing was learnt within a distance, to be looked at within less; None: to be divided."""
         widest = nearest(self.norm.widest)
         short = min(within, widest)
+        if self.sums is not None:
+            return None
         return one._replace(short=short) if short - one.least > AGAIN * max(one.least, widest / PARTS) else None
 
     @cached_property

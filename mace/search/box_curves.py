@@ -7,9 +7,10 @@ Promise: bounds from above, within the box and its ball.
 Two ways. What two columns bring together is shared out between them so that what they cost is worth the same, and each
 column is given the most that the others can make of its part: where a budget is spent on few columns, that is nearly
 all that there is (a quadratic function over a simplex, as in Bomze and de Klerk, 2002). And where all columns move at
-once, d' M d is no more than d' D d of a diagonal matrix D with D - M positive semidefinite: the dual of a semidefinite
-program, of which vectors on spheres, moved one after the other, find nearly the best (Wang and Kolter, 2017). That
-D - M is positive semidefinite is seen to by its least eigenvalue, which is added where it is below 0.
+once, s d + d' M d is no more than what a diagonal matrix D makes of it, with D less the matrix positive semidefinite:
+the dual of a semidefinite program (Shor 1987), of which vectors on spheres, moved one after the other, find nearly the
+best (Wang and Kolter 2017). That the difference is positive semidefinite is seen to by its least eigenvalue, which is
+added where it is below 0.
 """
 
 from __future__ import annotations
@@ -63,20 +64,32 @@ def _shared(pairs: Floats, slopes: Floats, spans: Floats, ball: Ball) -> Floats:
     return np.clip(np.where(np.isfinite(found), found, 0.5), 0.0, 1.0)
 
 
-def by_diagonal(matrix: Floats, down: Floats, up: Floats) -> Steep:
-    """What each column has of a diagonal matrix that is no smaller."""
-    wide = np.maximum(down, up)
-    scaled = matrix * wide[:, :, None] * wide[:, None, :]
-    columns = wide.shape[1]
-    known = np.asarray((np.abs(scaled) < LARGEST).all(axis=(1, 2), keepdims=True))
-    scaled = np.where(known, scaled, 0.0)
-    diagonal = _dual(scaled)
-    lacking = np.linalg.eigvalsh(scaled - diagonal[:, :, None] * np.eye(columns))[:, -1]
-    margin = columns * UNSURE * (np.abs(scaled).sum(axis=(1, 2)) + diagonal.sum(axis=1)) + TINY
-    diagonal = diagonal + (np.maximum(lacking, 0.0) + margin)[:, None]
+def by_diagonal(matrix: Floats, slopes: Floats, down: Floats, up: Floats) -> tuple[Floats, Steep]:
+    """What all of s d + d' M d is, slopes s with it: a constant, shape (boxes,), and what each column has beyond it.
+
+    With d = m + w u, where u is in [-1, 1], it is a quadratic function of u and of a 1: that is no more than one of a
+    diagonal matrix, the sum of D u^2 and what the 1 has. A column's u^2 is no more than by a line on either side of 0.
+    """
+    middle, wide = (up - down) / 2, (up + down) / 2
+    moved = np.matmul(matrix, middle[:, :, None])[:, :, 0]
+    boxes, columns = wide.shape
+    lifted = np.zeros((boxes, columns + 1, columns + 1))
+    lifted[:, 1:, 1:] = matrix * wide[:, :, None] * wide[:, None, :]
+    lifted[:, 0, 1:] = lifted[:, 1:, 0] = wide * (slopes / 2 + moved)
+    known = np.asarray((np.abs(lifted) < LARGEST).all(axis=(1, 2), keepdims=True))
+    lifted = np.where(known, lifted, 0.0)
+    diagonal = _dual(lifted)
+    lacking = np.linalg.eigvalsh(lifted - diagonal[:, :, None] * np.eye(columns + 1))[:, -1]
+    size = np.abs(middle) * (np.abs(slopes) + np.matmul(np.abs(matrix), np.abs(middle)[:, :, None])[:, :, 0])
+    size = size.sum(axis=1) + np.abs(lifted).sum(axis=(1, 2)) + diagonal.sum(axis=1)
+    diagonal += (np.maximum(lacking, 0.0) + columns * UNSURE * size + TINY)[:, None]
+    each = diagonal[:, 1:]
+    start = np.where(wide > 0, np.abs(middle) / np.where(wide > 0, wide, 1.0), 0.0) ** 2  # u^2 where d is 0
+    constant = (middle * (slopes + moved)).sum(axis=1) + diagonal[:, 0] + (each * start).sum(axis=1)
     with np.errstate(all="ignore"):
-        rates = [np.where(span > 0, diagonal * (span / wide) / wide, 0.0) for span in (down, up)]
-    return Steep(*(np.where(known[:, 0], rate * (1 + UNSURE), np.inf) for rate in rates))
+        rates = [np.where(side > 0, each * (1 - start) / side, 0.0) * (1 + UNSURE) for side in (down, up)]
+    constant = np.where(known[:, 0, 0], constant + columns * UNSURE * size, np.inf)
+    return constant, Steep(*(np.maximum(rate, 0.0) for rate in rates))
 
 
 def _dual(matrix: Floats) -> Floats:

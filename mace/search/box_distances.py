@@ -195,12 +195,16 @@ class Nearness:
         found = self._bought(sides, gains, has, loose, never, farthest)
         if tight.form is None:
             return found
-        has, slopes = (least, lenient(tight.form.high[:, number])), tight.form.slopes[:, :, number]
+        high, slopes, matrix = tight.form.high[:, number], tight.form.slopes[:, :, number], tight.form.matrix[:, number]
         down, up = (np.maximum(side, 0.0) for side in (sides.at - sides.columns.low, sides.columns.high - sides.at))
-        matrix = tight.form.matrix[:, number]
-        steep = by_diagonal(matrix, down, up) if ball is None else by_pairs(matrix, slopes, down, up, ball)
+        if ball is None:
+            constant, steep = by_diagonal(matrix, slopes, down, up)
+            high, slopes = high + constant, np.zeros_like(slopes)
+        else:
+            steep = by_pairs(matrix, slopes, down, up, ball)
+        has, gains = (least, lenient(high)), self.gains(sides, slopes, steep)
         loose = owed(matrix, down, up, ball) @ self.belongs
-        return _better(found, self._bought(sides, self.gains(sides, slopes, steep), has, loose, never, farthest))
+        return _better(found, self._bought(sides, gains, has, loose, never, farthest))
 
     def _bought(
         self, sides: Sides, gains: Gains, has: tuple[float, Floats], loose: Floats, never: Bools, farthest: float

@@ -46,7 +46,8 @@ def power(x: Bounds, exponent: int) -> Bounds:
     if x.change is None or x.change.form is None or found.change is None:
         return found
     form, at = x.change.form, x.change.centre.values
-    return replace(found, change=replace(found.change, form=form.times(form, at, at) if exponent == 2 else None))
+    known = form.times(form, at, at) if exponent == 2 else form.cubed(at) if exponent == 3 else None
+    return replace(found, change=replace(found.change, form=known))
 
 
 def exponential(x: Bounds) -> Bounds:

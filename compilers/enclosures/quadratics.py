@@ -1,4 +1,4 @@
-"""Numbers over boxes as quadratic functions of the columns, so that products and squares are not bounded one by one.
+"""Numbers over boxes as polynomials of the columns, so that products, squares and cubes are not bounded one by one.
 
 In:  linear functions of the columns, exact but for a rest.
 Out: `Quadratic`, which follows sums and products of them; `Form`, what is left of one at the end.
@@ -18,25 +18,31 @@ from numpy.typing import NDArray
 
 from mace.compilers.enclosures.ranges import TINY, UNSURE, Floats, Range, unsure
 
+MOST_COLUMNS = 40  # of cubes
+
 
 class Form(NamedTuple):
-    """f(x) <= high + s d + d' M d, where d = x - c for a row c of each box.
+    """f(x) <= high + s d + d' M d + the sum of T |d_j d_k d_l|, where d = x - c for a row c of each box.
 
-    high: shape (boxes, numbers).    slopes: s, (boxes, columns, numbers).    matrix: M, symmetric,
-    (boxes, numbers, columns, columns).
+    high:   shape (boxes, numbers).    slopes: s, (boxes, columns, numbers).
+    matrix: M, symmetric, (boxes, numbers, columns, columns).
+    third:  T, at least 0, (1 or boxes, numbers, columns, columns, columns); None where there are no cubes.
     """
 
     high: Floats
     slopes: Floats
     matrix: Floats
+    third: Floats | None
 
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """f(x) - f(c) is s d + the sum of w_t (l_t d) (r_t d) over terms + a rest, where d = x - c for a row c of each box.
+    """f(x) - f(c) is s d + the sum over terms of w_t ((l_t d) (r_t d) + (k_t d)^3) + a rest.
+
+    Here d = x - c for a row c of each box.
 
     slopes:  s, any floats, shape (boxes, columns, numbers).
-    left, right: l and r, any floats, shape (boxes, columns, terms).
+    left, right, cubes: l, r and k, any floats, shape (boxes, columns, terms).
     weights: w, any floats, shape (1 or boxes, terms, numbers); None where each number has one term, with weight 1.
     rest:    bounds on the rest, shape (boxes, numbers).
     reach:   no |d| is larger, shape (boxes, columns).
@@ -45,6 +51,7 @@ class Quadratic:
     slopes: Floats
     left: Floats
     right: Floats
+    cubes: Floats
     weights: Floats | None
     rest: Range
     reach: Floats
@@ -55,7 +62,7 @@ class Quadratic:
         boxes, columns = reach.shape
         eye, none = np.broadcast_to(np.eye(columns), (boxes, columns, columns)), np.zeros((boxes, columns, 0))
         nothing = Range(np.zeros(reach.shape), np.zeros(reach.shape))
-        return cls(eye, none, none, np.zeros((1, 0, columns)), nothing, reach)
+        return cls(eye, none, none, none, np.zeros((1, 0, columns)), nothing, reach)
 
     @property
     def linear(self) -> bool:
@@ -70,7 +77,7 @@ class Quadratic:
     @cached_property
     def size(self) -> Floats:
         """The sum of the magnitudes of all that a number may be changed by but the rest, shape (boxes, numbers)."""
-        terms = self._moved(self.left) * self._moved(self.right)
+        terms = self._moved(self.left) * self._moved(self.right) + self._moved(self.cubes) ** 3
         if self.weights is not None:
             terms = np.matmul(terms[:, None, :], np.abs(self.weights))[:, 0]
         return self.moved + terms
@@ -89,11 +96,11 @@ class Quadratic:
         slopes, rest = self.slopes[..., where], Range(*(side[..., where] for side in self.rest))
         if self.weights is not None:
             return replace(self, slopes=slopes, weights=self.weights[..., where], rest=rest)
-        left, right, weights = self.left[..., where], self.right[..., where], None
-        if not left.any():
-            left = right = left[..., :0]
+        left, right, cubes, weights = (*(side[..., where] for side in (self.left, self.right, self.cubes)), None)
+        if not left.any() and not cubes.any():
+            left = right = cubes = left[..., :0]
             weights = np.zeros((1, 0, len(where)))
-        return replace(self, slopes=slopes, left=left, right=right, weights=weights, rest=rest)
+        return Quadratic(slopes, left, right, cubes, weights, rest, self.reach)
 
     def times(self, other: Quadratic, here: Range, there: Range) -> Quadratic | None:
         """The products of linear functions, which are `here` and `there` at c; None of other ones.
@@ -109,16 +116,48 @@ class Quadratic:
         beside = beside + (here.high - here.low + UNSURE * here.size) * other.moved
         rest = self.rest.times(there).plus(other.rest.times(here)).wider(beside * (1 + UNSURE) + TINY)
         slopes = self.slopes * others[:, None, :] + other.slopes * mine[:, None, :]
-        return Quadratic(slopes, self.slopes, other.slopes, None, rest, self.reach)
+        none = np.broadcast_to(0.0, slopes.shape)
+        return Quadratic(slopes, self.slopes, other.slopes, none, None, rest, self.reach)
+
+    def cubed(self, at: Range) -> Quadratic | None:
+        """The cubes of linear functions, which are `at` at c; None of other ones, and of very many columns.
+
+        f^3 - f(c)^3 = 3 f(c)^2 (f - f(c)) + 3 f(c) (f - f(c))^2 + (f - f(c))^3.
+        """
+        if not self.linear or self.slopes.shape[1] > MOST_COLUMNS:
+            return None
+        middle, doubt = at.low + (at.high - at.low) / 2, self.rest.size
+        first, second = at.times(at), at.plus(Range(np.zeros_like(at.low), np.zeros_like(at.low)))
+        away = self.moved + doubt
+        beside = (first.high - first.low + UNSURE * first.size) * away
+        beside = beside + (second.high - second.low + UNSURE * second.size) * away**2
+        beside = beside + second.size * (2 * self.moved + doubt) * doubt + UNSURE * away**3
+        beside = 3 * beside + (3 * self.moved * away + doubt**2) * doubt
+        rest = self.rest.times(first).times(Range(np.full_like(doubt, 3.0), np.full_like(doubt, 3.0)))
+        steep, bend = 3 * middle[:, None, :] ** 2, 3 * middle[:, None, :]
+        return Quadratic(
+            self.slopes * steep, self.slopes * bend, self.slopes, self.slopes, None,
+            rest.wider(beside * (1 + UNSURE) + TINY), self.reach,
+        )  # fmt: skip
 
     def form(self, at: Range, error: Floats) -> Form:
         """What is left of it where it is `at` at c, and the library's floats may be off by so much."""
         weights = np.eye(self.left.shape[2])[None] if self.weights is None else self.weights
-        left = np.moveaxis(weights, 2, 1)[:, :, None, :] * self.left[:, None]
-        matrix = np.matmul(left, np.swapaxes(self.right, 1, 2)[:, None])
+        weights = np.moveaxis(weights, 2, 1)[:, :, None, :]
+        matrix = np.matmul(weights * self.left[:, None], np.swapaxes(self.right, 1, 2)[:, None])
         high = at.plus(self.rest).high + error
-        high = high + unsure(self.left.shape[1] + self.left.shape[2]) * (2 * self.size + np.abs(high)) + TINY
-        return Form(high, self.slopes, (matrix + np.swapaxes(matrix, 2, 3)) / 2)
+        high = high + unsure(self.left.shape[1] + self.left.shape[2]) * (3 * self.size + np.abs(high)) + TINY
+        return Form(high, self.slopes, (matrix + np.swapaxes(matrix, 2, 3)) / 2, self._third(weights))
+
+    def _third(self, weights: Floats) -> Floats | None:
+        """The magnitudes of what the cubes are made of; of all boxes at once where they are alike."""
+        if not self.cubes.any():
+            return None
+        cubes = self.cubes[:1] if (self.cubes == self.cubes[:1]).all() and len(weights) == 1 else self.cubes
+        boxes, columns, terms = cubes.shape
+        squares = (cubes[:, :, None, :] * cubes[:, None, :, :]).reshape(boxes, 1, columns**2, terms)
+        third = np.matmul(squares, np.swapaxes(weights * cubes[:, None], 2, 3))
+        return np.asarray(np.abs(third).reshape(boxes, weights.shape[1], columns, columns, columns))
 
 
 def beside(parts: Sequence[Quadratic | None]) -> Quadratic | None:
@@ -131,19 +170,24 @@ def beside(parts: Sequence[Quadratic | None]) -> Quadratic | None:
     idle = all(part.linear for part in known)
     if not idle and all(part.weights is None or part.linear for part in known):
         known = [part if part.weights is None else _idle(part) for part in known]
-        left, right = (np.concatenate([getattr(part, side) for part in known], axis=2) for side in ("left", "right"))
-        return Quadratic(slopes, left, right, None, rest, known[0].reach)
-    left, right = (np.concatenate([getattr(part, side) for part in known], axis=2) for side in ("left", "right"))
+        return Quadratic(slopes, *_terms(known), None, rest, known[0].reach)
+    left, right, cubes = _terms(known)
     own = [np.eye(part.left.shape[2])[None] if part.weights is None else part.weights for part in known]
     weights = np.zeros((max(len(one) for one in own), left.shape[2], slopes.shape[2]))
     row = column = 0
     for one in own:
         weights[:, row : row + one.shape[1], column : column + one.shape[2]] = one
         row, column = row + one.shape[1], column + one.shape[2]
-    return Quadratic(slopes, left, right, weights, rest, known[0].reach)
+    return Quadratic(slopes, left, right, cubes, weights, rest, known[0].reach)
+
+
+def _terms(parts: Sequence[Quadratic]) -> tuple[Floats, Floats, Floats]:
+    """What the terms of several are made of, beside each other."""
+    left, right, cubes = zip(*((part.left, part.right, part.cubes) for part in parts), strict=True)
+    return np.concatenate(left, axis=2), np.concatenate(right, axis=2), np.concatenate(cubes, axis=2)
 
 
 def _idle(part: Quadratic) -> Quadratic:
     """Linear functions with a term each, of nothing."""
     none = np.zeros_like(part.slopes)
-    return replace(part, left=none, right=none, weights=None)
+    return replace(part, left=none, right=none, cubes=none, weights=None)

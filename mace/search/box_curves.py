@@ -64,6 +64,27 @@ def _shared(pairs: Floats, slopes: Floats, spans: Floats, ball: Ball) -> Floats:
     return np.clip(np.where(np.isfinite(found), found, 0.5), 0.0, 1.0)
 
 
+def of_cubes(third: Floats, down: Floats, up: Floats, ball: Ball | None) -> Steep:
+    """What each column has of the sum of T |d_j d_k d_l|, for T of shape (1 or boxes, columns, columns, columns)."""
+    wide = np.maximum(down, up)
+    rate = _spent(_spent(third, wide, down, up, ball), wide, down, up, ball) * (1 + UNSURE)
+    return Steep(rate, rate)
+
+
+def _spent(each: Floats, wide: Floats, down: Floats, up: Floats, ball: Ball | None) -> Floats:
+    """The most that columns, the last axis, bring together, each so much for each unit of a change of it."""
+    shape = (len(wide), *(1,) * (each.ndim - 2), wide.shape[1])
+    whole = (each * wide.reshape(shape)).sum(axis=-1)
+    if ball is None:
+        return np.asarray(whole * (1 + UNSURE))
+    with np.errstate(all="ignore"):
+        units = [np.where(cost > 0, side / cost, 0.0) for side, cost in ((down, ball.down), (up, ball.up))]
+    free = np.maximum(np.where(ball.down > 0, 0.0, down), np.where(ball.up > 0, 0.0, up))
+    left = ball.left.reshape(shape[:-1])
+    spent = (each * free.reshape(shape)).sum(axis=-1) + left * (each * np.maximum(*units).reshape(shape)).max(axis=-1)
+    return np.asarray(np.fmin(whole, spent) * (1 + UNSURE))
+
+
 def by_diagonal(matrix: Floats, slopes: Floats, down: Floats, up: Floats) -> tuple[Floats, Steep]:
     """What all of s d + d' M d is, slopes s with it: a constant, shape (boxes,), and what each column has beyond it.
 

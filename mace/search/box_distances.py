@@ -26,7 +26,7 @@ from mace.compilers.enclosures.bounds import Tight
 from mace.compilers.enclosures.enclosed import lenient
 from mace.compilers.enclosures.ranges import UNSURE, Ball, Floats, Range
 from mace.problem.distance import Norm
-from mace.search.box_curves import Steep, by_diagonal, by_pairs, owed
+from mace.search.box_curves import Steep, by_diagonal, by_pairs, of_cubes, owed
 from mace.search.box_goals import Needs
 from mace.tables.table import Bools
 
@@ -202,6 +202,9 @@ class Nearness:
             high, slopes = high + constant, np.zeros_like(slopes)
         else:
             steep = by_pairs(matrix, slopes, down, up, ball)
+        if tight.form.third is not None:
+            more = of_cubes(tight.form.third[:, number], down, up, ball)
+            steep = Steep(steep.down + more.down, steep.up + more.up)
         has, gains = (least, lenient(high)), self.gains(sides, slopes, steep)
         loose = owed(matrix, down, up, ball) @ self.belongs
         return _better(found, self._bought(sides, gains, has, loose, never, farthest))

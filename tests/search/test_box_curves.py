@@ -1,4 +1,4 @@
-"""Quadratic functions over boxes: what they bring is bounded at every row, and no tighter bound would hold."""
+"""Polynomials over boxes: what they bring is bounded at every row, and no tighter bound would hold."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from mace.compilers.enclosures.bounds import over
+from mace.compilers.enclosures.functions import power
 from mace.compilers.enclosures.ranges import Ball, Floats, Range
 from mace.compilers.enclosures.registry import enclosed
-from mace.search.box_curves import Steep, by_diagonal, by_pairs
+from mace.search.box_curves import Steep, by_diagonal, by_pairs, of_cubes
 from tests.search.test_box_distances import explained, fitted, some_balls
 from tests.test_families_agree import sklearn
 
@@ -83,8 +84,8 @@ def test_what_bends_down_takes_from_what_slopes_bring() -> None:
     assert constant + (steep.up * up)[:, 0] == pytest.approx(np.array([1.0, 6.0]), abs=1e-3)
 
 
-@pytest.mark.parametrize("name", ["boxes-QDA", "boxes-products-logistic"])
-def test_scores_are_quadratic_functions_of_the_columns(name: str) -> None:
+@pytest.mark.parametrize("name", ["boxes-QDA", "boxes-products-logistic", "boxes-SVC-poly"])
+def test_scores_are_polynomials_of_the_columns(name: str) -> None:
     rng = np.random.default_rng(5)
     model = enclosed(fitted(name, rng))
     columns, centre, ball, rows = some_balls(rng, 40)
@@ -94,8 +95,36 @@ def test_scores_are_quadratic_functions_of_the_columns(name: str) -> None:
         moved, said = at - centre, over(model.scores, Range(at, at)).said
         high = form.high + np.einsum("bk,bkn->bn", moved, form.slopes)
         high += np.einsum("bj,bnjk,bk->bn", moved, form.matrix, moved)
+        if form.third is not None:
+            each = np.abs(moved)
+            high += np.einsum("bj,bk,bl,cnjkl->bn", each, each, each, form.third)
         assert (said.low <= high).all()
-        assert (high - said.high < 1e-6 * (1 + np.abs(high))).all()
+        if form.third is None:
+            assert (high - said.high < 1e-6 * (1 + np.abs(high))).all()
+
+
+@pytest.mark.parametrize("in_ball", [True, False])
+def test_cubes_bring_no_more_than_is_said(in_ball: bool) -> None:
+    rng = np.random.default_rng(4)
+    _, _, down, up, ball = some_forms(rng, 60)
+    third = np.abs(rng.normal(size=(1, *(COLUMNS,) * 3))) * rng.choice([0.0, 1.0], (60, *(COLUMNS,) * 3), p=[0.8, 0.2])
+    changes = np.abs(some_changes(rng, down, up, ball if in_ball else None))
+    found = np.einsum("rbj,rbk,rbl,bjkl->rb", changes, changes, changes, third)
+    said = most(of_cubes(third, down, up, ball if in_ball else None), changes)
+    assert (found <= said + 1e-12).all()
+    assert (found > 0.999 * said + 1e-9).any()
+
+
+def test_the_cube_of_a_sum_is_one_cube() -> None:
+    # (x + y)^3 - (x - y)^3 = 6 x^2 y + 2 y^3: from 0 the cubes of x are gone.
+    columns, at = Range(np.full((1, 2), -2.0), np.full((1, 2), 2.0)), np.zeros((1, 2))
+    both, less = np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([[1.0], [-1.0]])
+    form = over(
+        lambda x: power(x.affine(both, np.zeros(2)), 3).affine(less, np.zeros(1)), columns, at, curved=True
+    ).form
+    assert form is not None and form.third is not None
+    assert form.third[0, 0] == pytest.approx(np.array([[[0.0, 2.0], [2.0, 0.0]], [[2.0, 0.0], [0.0, 2.0]]]))
+    assert np.abs(form.matrix).max() < 1e-9 and form.high[0, 0] < 1e-8
 
 
 @pytest.mark.parametrize("what", ["tanh-2", "SVC-rbf-2", "votes", "neighbours"])

@@ -131,9 +131,10 @@ class BoxSearch:
         self.looked = 0
         self.waiting: list[tuple[float, int, Waiting]] = []
         edges = tuple(self._edge(j, side) for j, side in enumerate(whole(self.axes)))
-        at = self._sides([Waiting(edges, 0.0, FIRST_STEP)]).at
-        # Quadratic functions are followed where there are any.
-        self.curved = self.sums is None and over(self.needs.numbers, Range(at, at), at, curved=True).form is not None
+        sides = self._sides([Waiting(edges, 0.0, FIRST_STEP)])
+        start = over(self.needs.numbers, sides.columns, sides.at, curved=True)
+        self.curved = self.sums is None and start.form is not None
+        self.jumps = self.sums is None and not start.slopes.any()  # nothing says how far away a goal is
         # Sums are bounded as well far off as nearby.
         self._push([Waiting(edges, 0.0, FIRST_STEP if self.sums is None else np.inf)])
 
@@ -300,7 +301,7 @@ class BoxSearch:
                 if within[k] < self.far:
                     least = max(one.least, self._rounded(float(within[k])))
                     parts.append(one._replace(least=least, step=min(2 * one.step, LARGEST_STEP)))
-            elif found.distance[k] <= one.least and (less := self._less(one, float(within[k]))) is not None:
+            elif self.jumps and (less := self._less(one, float(within[k]))) is not None:
                 parts.append(less)
             elif np.isfinite(found.distance[k]):
                 kept.append(k)
@@ -354,8 +355,6 @@ class BoxSearch:
         """A box of which nothing was learnt within a distance, to be looked at within less; None: to be divided."""
         widest = nearest(self.norm.widest)
         short = min(within, widest)
-        if self.sums is not None:
-            return None
         return one._replace(short=short) if short - one.least > AGAIN * max(one.least, widest / PARTS) else None
 
     @cached_property

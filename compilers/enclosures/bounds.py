@@ -19,6 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.compilers.enclosures import quadratics
+from mace.compilers.enclosures.quadratics import Form, Quadratic
 from mace.compilers.enclosures.ranges import TINY, UNSURE, Ball, Floats, Range, Ranged, unsure
 from mace.tables.table import Bools
 
@@ -37,10 +39,13 @@ class Bounds:
     change: Change | None = None
 
     @classmethod
-    def of_columns(cls, values: Range, centre: Floats | None = None, ball: Ball | None = None) -> Bounds:
+    def of_columns(
+        cls, values: Range, centre: Floats | None = None, ball: Ball | None = None, *, curved: bool = False
+    ) -> Bounds:
         """The columns themselves, which the library is given as they are.
 
         centre: a row of each box, or None.    ball: how far from it the rows of the box are that count.
+        curved: whether quadratic functions of them are followed.
         """
         own = cls(values, np.zeros(values.low.shape))
         if centre is None:
@@ -52,7 +57,8 @@ class Bounds:
         nothing = Range(np.zeros((boxes, columns)), np.zeros((boxes, columns)))
         at = cls(Range(centre, centre), np.zeros(centre.shape))
         eye = np.broadcast_to(np.eye(columns + 1, columns), shape)
-        return replace(own, change=Change(at, eye, nothing, np.zeros(shape), span, ball))
+        form = Quadratic.of_columns(span.size[:, :-1]) if curved else None
+        return replace(own, change=Change(at, eye, nothing, np.zeros(shape), span, ball, form))
 
     @property
     def said(self) -> Range:
@@ -75,7 +81,8 @@ class Bounds:
             return Bounds(values, size + 2 * margin)
         own, up = self.change, np.abs(weights)
         rest = own.rest.matrix(weights).wider(unsure(len(weights)) * (own.size @ up) + TINY)
-        change = own.after(own.centre.affine(weights, bias), own.slopes @ weights, rest, own.blame @ up)
+        form = None if own.form is None else own.form.affine(weights)
+        change = own.after(own.centre.affine(weights, bias), own.slopes @ weights, rest, own.blame @ up, form)
         return Bounds(values, size + 2 * margin, change).tightened()
 
     def scaled(self, by: float) -> Bounds:
@@ -92,7 +99,8 @@ class Bounds:
             return found
         own = self.change
         rest = times(own.rest).wider(UNSURE * abs(by) * own.size)
-        return replace(found, change=own.after(own.centre.scaled(by), own.slopes * by, rest, own.blame * abs(by)))
+        form = None if own.form is None else own.form.affine(by * np.eye(self.error.shape[1]))
+        return replace(found, change=own.after(own.centre.scaled(by), own.slopes * by, rest, own.blame * abs(by), form))
 
     def mapped(
         self, range_of: Ranged, slope_of: Ranged, turns: Callable[[Floats], Sequence[Floats]] | None = None
@@ -167,6 +175,7 @@ class Bounds:
             one.slopes * right[:, None, :] + two.slopes * left[:, None, :],
             rest.wider(unsure_of * (1 + UNSURE)),
             one.blame * np.abs(right)[:, None, :] + two.blame * np.abs(left)[:, None, :] + share,
+            None if one.form is None or two.form is None else one.form.times(two.form, here, there),
         )
         return replace(found, change=change).tightened()
 
@@ -180,7 +189,9 @@ class Bounds:
         change = None
         if self.change is not None:
             own = self.change
-            change = own.after(own.centre.picked(where), own.slopes[..., where], some(own.rest), own.blame[..., where])
+            form = None if own.form is None else own.form.picked(where)
+            rest, blame = some(own.rest), own.blame[..., where]
+            change = own.after(own.centre.picked(where), own.slopes[..., where], rest, blame, form)
         return Bounds(some(self.values), self.error[:, where], change)
 
 
@@ -200,6 +211,7 @@ class Change:
     blame:  how much of the width of the rest is owed to the width of each column, about; as slopes.
     span:   bounds on x - c and on q, which several numbers have in common; shape (boxes, columns + 1).
     ball:   which rows of the box count; None: all.
+    form:   the same change as a quadratic function, where it is followed and is one.
     """
 
     centre: Bounds
@@ -208,10 +220,13 @@ class Change:
     blame: Floats
     span: Range
     ball: Ball | None = None
+    form: Quadratic | None = None
 
-    def after(self, centre: Bounds, slopes: Floats, rest: Range, blame: Floats) -> Change:
+    def after(
+        self, centre: Bounds, slopes: Floats, rest: Range, blame: Floats, form: Quadratic | None = None
+    ) -> Change:
         """The same of other numbers of the same boxes."""
-        return Change(centre, slopes, rest, blame, self.span, self.ball)
+        return Change(centre, slopes, rest, blame, self.span, self.ball, form)
 
     @property
     def alone(self) -> Change:
@@ -282,7 +297,9 @@ def joined(parts: Sequence[Bounds]) -> Bounds:
     change = None
     if all_ and len(all_) == len(parts):
         slopes, blame = (np.concatenate([getattr(one, name) for one in all_], axis=-1) for name in ("slopes", "blame"))
-        change = all_[0].after(joined([one.centre for one in all_]), slopes, beside([one.rest for one in all_]), blame)
+        form = quadratics.beside([one.form for one in all_])
+        rest = beside([one.rest for one in all_])
+        change = all_[0].after(joined([one.centre for one in all_]), slopes, rest, blame, form)
     error = np.concatenate([part.error for part in parts], axis=1)
     return Bounds(beside([part.values for part in parts]), error, change)
 
@@ -305,6 +322,7 @@ class Tight(NamedTuple):
     slopes: by which they change from there, shape (boxes, columns, numbers).
     blame:  as in `Change`.
     error:  how far the library's floats may be off in the box, shape (boxes, numbers).
+    form:   the numbers from above as quadratic functions, where they are followed and are some.
     """
 
     said: Range
@@ -312,19 +330,21 @@ class Tight(NamedTuple):
     slopes: Floats
     blame: Floats
     error: Floats
+    form: Form | None = None
 
 
 def over(
-    function: Callable[[Bounds], Bounds], columns: Range, centre: Floats | None = None, ball: Ball | None = None
-) -> Tight:
+    function: Callable[[Bounds], Bounds], columns: Range, centre: Floats | None = None, ball: Ball | None = None,
+    *, curved: bool = False,
+) -> Tight:  # fmt: skip
     """Bounds of a function over boxes: those of its operations, and those around a row of each box, or its middle.
 
-    ball: the rows of the boxes that count, around that row.
+    ball: the rows of the boxes that count, around that row.    curved: whether quadratic functions are followed.
     """
     with np.errstate(all="ignore"):
         if centre is None:
             centre = columns.low + (columns.high - columns.low) / 2
-        return _tight(function(Bounds.of_columns(columns, centre, ball)))
+        return _tight(function(Bounds.of_columns(columns, centre, ball, curved=curved)))
 
 
 def of_boxes(function: Callable[[Bounds], Bounds], columns: Range) -> Bounds:
@@ -359,4 +379,6 @@ def _tight(bounds: Bounds) -> Tight:
     change = found.change.alone
     # Slopes times changes round as well.
     at = change.centre.values.plus(change.rest).wider(found.error + unsure(change.slopes.shape[1]) * change.size)
-    return Tight(found.said, at, change.slopes[:, :-1], change.blame[:, :-1], found.error)
+    form = found.change.form
+    known = None if form is None or form.linear else form.form(change.centre.values, found.error)
+    return Tight(found.said, at, change.slopes[:, :-1], change.blame[:, :-1], found.error, known)

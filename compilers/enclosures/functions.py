@@ -42,7 +42,12 @@ def power(x: Bounds, exponent: int) -> Bounds:
         root = np.abs(slope / exponent) ** (1 / (exponent - 1))
         return [root, -root]
 
-    return x.mapped(range_of, slope_of, turns)
+    found = x.mapped(range_of, slope_of, turns)
+    if x.change is None or x.change.form is None or found.change is None:
+        return found
+    form, at = x.change.form, x.change.centre.values
+    known = form.times(form, at, at) if exponent == 2 else form.cubed(at) if exponent == 3 else None
+    return replace(found, change=replace(found.change, form=known))
 
 
 def exponential(x: Bounds) -> Bounds:

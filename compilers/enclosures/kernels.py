@@ -94,17 +94,31 @@ def _further(own: Change, vectors: Floats) -> Change:
     )
     doubt = unsure(count) * np.abs(ahead) + 2 * (at.high - at.low + UNSURE * at.size)[:, :, None]
     margin = np.matmul((own.size + own.rest.size)[:, None, :], doubt)[:, 0] + TINY
-    lengths = np.sqrt((own.slopes**2).sum(axis=2))  # |x - c| is at most the sum of what each column moves it by
-    down_by, up_by = (np.abs(side * lengths)[:, :, None] for side in own.span)
-    moved = np.maximum(down_by, up_by).sum(axis=1) if own.ball is None else own.ball.most(down_by, up_by)
-    square = (moved + np.sqrt((own.rest.size**2).sum(axis=1, keepdims=True))) ** 2 * (1 + 2 * unsure(count))
-    part = own.span.size * lengths
-    share = (part / (part.sum(axis=1, keepdims=True) + TINY))[:, :, None] * square[:, None, :]
+    square, part = squared_length(own)
+    share = (part / (part.sum(axis=1, keepdims=True) + TINY))[:, :, None] * square[:, None, None]
     slopes, span = np.matmul(own.slopes, ahead), Range(own.span.low.copy(), own.span.high.copy())
     # All distances share |x - c|^2.
-    slopes[:, -1], span.high[:, -1] = 1.0, square[:, 0]
+    slopes[:, -1], span.high[:, -1] = 1.0, square
     found = own.after(
         distances(own.centre, vectors), slopes, Range(low - margin, high + margin),
         np.matmul(own.blame, np.abs(ahead)) + share,
     )  # fmt: skip
     return replace(found, span=span)
+
+
+def squared_length(own: Change) -> tuple[Floats, Floats]:
+    """No |x - c|^2 is larger, shape (boxes,); and how much of it is owed to each column, about, shape (boxes, columns).
+
+    |x - c| is at most the sum of the lengths by which columns move x. And of |x - c|^2, which adds the square of every
+    number, each column brings no more than its part of each number times what that number may be moved by in all:
+    that is less where columns move different numbers.
+    """
+    lengths = np.sqrt((own.slopes**2).sum(axis=2))
+    apart = np.matmul(np.abs(own.slopes), own.size[:, :, None])[:, :, 0]
+    beside = np.sqrt((own.rest.size**2).sum(axis=1))
+    found = []
+    for rate, exponent in ((lengths, 2), (apart, 1)):
+        down, up = (np.abs(side * rate)[:, :, None] for side in own.span)
+        most = np.maximum(down, up).sum(axis=1) if own.ball is None else own.ball.most(down, up)
+        found.append((np.sqrt(most[:, 0] ** exponent) + beside) ** 2)
+    return np.fmin(*found) * (1 + 4 * unsure(sum(own.slopes.shape[1:]))), own.span.size * lengths

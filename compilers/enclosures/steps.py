@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from mace.compilers.enclosures.ranges import TINY, UNSURE, Floats, Range
 from mace.compilers.library import is_a
 from mace.compilers.sklearn.common import columns_of, fitted, name_of, numbers
 from mace.errors import UnreadableError
+
+_Factors: TypeAlias = tuple[tuple[int, int], ...]  # columns and their exponents, of a product
 
 
 def standard(step: Any) -> Function:
@@ -90,24 +92,30 @@ def components(step: Any) -> Function:
 
 def products(step: Any) -> Function:
     """PolynomialFeatures: products of powers of the columns."""
-    powers = np.asarray(fitted(step, "powers_"))
+    powers = np.asarray(fitted(step, "powers_"), dtype=np.intp)
+    known = [tuple((k, e) for k, e in enumerate(map(int, row)) if e) for row in powers]
 
     def multiply(x: Bounds) -> Bounds:
-        known: dict[tuple[int, ...], Bounds] = {}
         empty = x.affine(np.zeros((x.error.shape[1], 1)), np.ones(1))
+        made = [empty]
+        place: dict[_Factors, int] = {(): 0}
 
-        def one(exponents: tuple[int, ...]) -> Bounds:
-            if exponents not in known:
-                first = next((k for k, e in enumerate(exponents) if e), None)
-                if first is None:
-                    known[exponents] = empty
-                else:
-                    rest = (*exponents[:first], 0, *exponents[first + 1 :])
-                    part = power(x.picked([first]), exponents[first])
-                    known[exponents] = part.times(one(rest)) if any(rest) else part
-            return known[exponents]
+        def add(some: Bounds, names: list[_Factors]) -> None:
+            first = sum(one.error.shape[1] for one in made)
+            made.append(some)
+            place.update({name: first + k for k, name in enumerate(names)})
 
-        return joined([one(tuple(map(int, row))) for row in powers])
+        single = {name[k:][:1] for name in known for k in range(len(name))}
+        for exponent in sorted({e for ((_, e),) in single}):
+            names = sorted(name for name in single if name[0][1] == exponent)
+            add(power(x.picked([k for ((k, _),) in names]), exponent), names)
+        # Each product is its first factor times the rest of it, which is made before.
+        several = {name[k:] for name in known for k in range(len(name) - 1)}
+        for count in sorted({len(name) for name in several}):
+            names, before = sorted(name for name in several if len(name) == count), joined(made)
+            sides = ([place[name[:1]] for name in names], [place[name[1:]] for name in names])
+            add(before.picked(sides[0]).times(before.picked(sides[1])), names)
+        return joined(made).picked([place[name] for name in known])
 
     return multiply
 

@@ -26,7 +26,9 @@ from mace.compilers.enclosures.bounds import Tight
 from mace.compilers.enclosures.enclosed import lenient
 from mace.compilers.enclosures.ranges import UNSURE, Ball, Floats, Range
 from mace.problem.distance import Norm
+from mace.search.box_curves import Steep, by_diagonal, by_pairs, of_cubes, owed
 from mace.search.box_goals import Needs
+from mace.tables.table import Bools
 
 Distances = TypeVar("Distances", float, Floats)
 
@@ -119,6 +121,12 @@ def loosened(distance: Distances) -> Distances:
     return distance * (1 + LOOSE) + 1e-12
 
 
+def _better(one: Nearest, other: Nearest) -> Nearest:
+    """What is known by both."""
+    loose = np.where((other.distance > one.distance)[:, None], other.loose, one.loose)
+    return Nearest(np.fmax(one.distance, other.distance), np.fmin(one.limit, other.limit), loose)
+
+
 def needed(least: float, has: Floats) -> Floats:
     """By how much numbers must grow at least; where no bound is known, not at all."""
     need = least - has
@@ -144,13 +152,13 @@ class Nearness:
         charged = self.norm.charged(delta)
         return charged.part.sum(axis=1), charged.top.max(axis=1, initial=0.0)
 
-    def of(self, sides: Sides, tight: Tight, farthest: float, within: Floats) -> Nearest:
+    def of(self, sides: Sides, tight: Tight, farthest: float, within: Floats, ball: Ball | None) -> Nearest:
         """What is known of boxes of which only points nearer than `farthest` are of interest.
 
-        within: the distances within which the bounds hold, shape (boxes,).
+        within: the distances within which the bounds hold, shape (boxes,).    ball: what changes cost there.
         """
         return self.of_parts(
-            lambda number, least: self._one(sides, tight, number, least, farthest), sides.delta.shape,
+            lambda number, least: self._one(sides, tight, number, least, farthest, ball), sides.delta.shape,
             within < farthest,
         )  # fmt: skip
 
@@ -169,24 +177,52 @@ class Nearness:
                 found = of_need(number, least)
                 harder = found.distance >= here
                 unknown[harder] = found.loose[harder]
-                here, far = np.maximum(here, found.distance), np.minimum(far, found.limit)
+                here, far = np.fmax(here, found.distance), np.fmin(far, found.limit)
             nearer = here < distance
             loose[nearer] = unknown[nearer]
             distance, limit = np.minimum(distance, here), np.maximum(limit, far)
         limit[partly] = np.inf
         return Nearest(distance, limit, loose)
 
-    def _one(self, sides: Sides, tight: Tight, number: int, least: float, farthest: float) -> Nearest:
+    def _one(
+        self, sides: Sides, tight: Tight, number: int, least: float, farthest: float, ball: Ball | None
+    ) -> Nearest:
         """The same of one need."""
-        gains = self.gains(sides, tight.slopes[:, :, number])
-        need = needed(least, lenient(tight.at.high[:, number]) + gains.free.sum(axis=1))
         never = lenient(tight.said.high[:, number]) < least
-        never |= gains.most.sum(axis=1) * (1 + LOOSE) < need
+        loose = tight.blame[:, :, number] @ self.belongs
+        gains = self.gains(sides, tight.slopes[:, :, number])
+        has = least, lenient(tight.at.high[:, number])
+        found = self._bought(sides, gains, has, loose, never, farthest)
+        if tight.form is None:
+            return found
+        high, slopes, matrix = tight.form.high[:, number], tight.form.slopes[:, :, number], tight.form.matrix[:, number]
+        down, up = (np.maximum(side, 0.0) for side in (sides.at - sides.columns.low, sides.columns.high - sides.at))
+        if ball is None:
+            constant, steep = by_diagonal(matrix, slopes, down, up)
+            high, slopes = high + constant, np.zeros_like(slopes)
+        else:
+            steep = by_pairs(matrix, slopes, down, up, ball)
+        if tight.form.third is not None:
+            more = of_cubes(tight.form.third[:, number], down, up, ball)
+            steep = Steep(steep.down + more.down, steep.up + more.up)
+        has, gains = (least, lenient(high)), self.gains(sides, slopes, steep)
+        loose = owed(matrix, down, up, ball) @ self.belongs
+        return _better(found, self._bought(sides, gains, has, loose, never, farthest))
+
+    def _bought(
+        self, sides: Sides, gains: Gains, has: tuple[float, Floats], loose: Floats, never: Bools, farthest: float
+    ) -> Nearest:
+        """What is known by what features may bring of a need.
+
+        has:   the least that a number must be, and what it is at the nearest point.
+        loose: how much of what they may bring is not known.    never: the boxes in which it is not met at all.
+        """
+        need = needed(has[0], has[1] + gains.free.sum(axis=1))
+        never = never | (gains.most.sum(axis=1) * (1 + LOOSE) < need)
         paid = self._paid(sides.delta, gains, need)
         distance = np.where(never, np.inf, paid.distance * (1 - LOOSE))
         limit = np.where(never[:, None], -1.0, self._limit(sides.delta, gains, paid, farthest))
-        loose = tight.blame[:, :, number] @ self.belongs + gains.free
-        return Nearest(distance, limit, loose)
+        return Nearest(distance, limit, loose + gains.free)
 
     # ------------------------------------------------------------------------------------------- what is near enough
 
@@ -247,14 +283,23 @@ class Nearness:
 
     # ------------------------------------------------------------------------------------------- what changes bring
 
-    def gains(self, sides: Sides, slopes: Floats) -> Gains:
-        """What features may bring by the slopes of their columns, shape (boxes, columns)."""
+    def gains(self, sides: Sides, slopes: Floats, steep: Steep | None = None) -> Gains:
+        """What features may bring by the slopes of their columns, shape (boxes, columns).
+
+        steep: what columns bring beyond that.
+        """
         layout, shape = self.layout, sides.delta.shape
+
+        def brought(change: Floats) -> Floats:
+            if steep is None:
+                return np.asarray(slopes * change)
+            return np.asarray(slopes * change + np.abs(change) * np.where(change < 0, steep.down, steep.up))
+
         with np.errstate(all="ignore"):
-            up, down = (slopes * (end - sides.at) for end in (sides.last, sides.first))
-            bent = np.maximum(slopes * (sides.columns.high - sides.at), slopes * (sides.columns.low - sides.at))
+            up, down = (brought(end - sides.at) for end in (sides.last, sides.first))
+            bent = np.maximum(*(brought(end - sides.at) for end in sides.columns))
             straight = layout.straight
-            slack = UNSURE * np.abs(slopes) * sides.columns.size
+            slack = UNSURE * (np.abs(slopes) + (0.0 if steep is None else np.maximum(*steep))) * sides.columns.size
             free = np.where(straight, slack, np.maximum(bent, 0.0)) @ self.belongs
             up, down = (np.where(straight, part, 0.0) @ self.belongs for part in (up, down))
             most = np.maximum(np.maximum(up, down), 0.0)
@@ -262,14 +307,18 @@ class Nearness:
             for part, change in ((up, sides.up), (down, sides.down)):
                 rate = np.fmax(rate, np.where(part > 0, part / change, 0.0))
             for j in layout.levels:
-                free[:, j], most[:, j], rate[:, j] = self._of_levels(j, sides, slopes)
+                free[:, j], most[:, j], rate[:, j] = self._of_levels(j, sides, slopes, steep)
         most = np.minimum(np.where(np.isnan(most), MOST, most), MOST)
         return Gains(free, most, np.where(np.isnan(rate), np.inf, rate))
 
-    def _of_levels(self, j: int, sides: Sides, slopes: Floats) -> tuple[Floats, Floats, Floats]:
+    def _of_levels(self, j: int, sides: Sides, slopes: Floats, steep: Steep | None) -> tuple[Floats, Floats, Floats]:
         """The same of a feature with levels, each of which brings what it brings at once."""
         columns, (values, deltas) = np.flatnonzero(self.layout.feature == j), self.layout.levels[j]
-        moved = slopes[:, None, columns] * (values[None] - sides.at[:, None, columns])
+        change = values[None] - sides.at[:, None, columns]
+        moved = slopes[:, None, columns] * change
+        if steep is not None:
+            down, up = (side[:, None, columns] for side in steep)
+            moved += np.abs(change) * np.where(change < 0, down, up)
         brings = moved.sum(axis=2) + UNSURE * np.abs(moved).sum(axis=2)
         brings = np.where(sides.allowed[j], brings, 0.0)
         further = deltas - sides.delta[:, [j]]

@@ -43,6 +43,7 @@ MOST = 300_000  # boxes that wait
 FIRST_STEP, LEAST_STEP, LARGEST_STEP = 0.5, 0.02, 1.0  # how much farther than known a box is bounded at once
 ROUNDED = 1e-13  # relative to a distance: what sums of floats may be off by
 FINEST, SURELY = 10**6, 1e-6  # multiples of one over so much are told apart, by what is surely more than the last one
+AGAIN = 0.15  # boxes of which nothing is learnt are divided where they were bounded by so little farther than known
 PARTS = 128  # of the largest distance: what counts as known at least
 
 
@@ -59,10 +60,10 @@ class Bounded(NamedTuple):
     why: str
 
 
-def at_once(enclosure: Enclosure) -> int:
-    """How many boxes are bounded at once."""
+def at_once(enclosure: Enclosure, curved: bool = False) -> int:
+    """How many boxes are bounded at once; curved: as quadratic functions, with both ways of all pairs of columns."""
     columns = max(1, len(enclosure.columns))
-    return max(1, min(BATCH, LARGEST // (columns * max(columns, enclosure.model.width))))
+    return max(1, min(BATCH, LARGEST // (columns * max(4 * columns if curved else columns, enclosure.model.width))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +92,13 @@ class Waiting(NamedTuple):
     """A box that waits.
 
     least: no point of it with the goal is nearer.    step: how much farther it is bounded next, relative to that.
+    short: a distance within which it was bounded, and nothing was learnt.
     """
 
     edges: tuple[Edge, ...]
     least: float
     step: float
+    short: float = np.inf
 
     @property
     def single(self) -> bool:
@@ -128,6 +131,10 @@ class BoxSearch:
         self.looked = 0
         self.waiting: list[tuple[float, int, Waiting]] = []
         edges = tuple(self._edge(j, side) for j, side in enumerate(whole(self.axes)))
+        sides = self._sides([Waiting(edges, 0.0, FIRST_STEP)])
+        start = over(self.needs.numbers, sides.columns, sides.at, curved=True)
+        self.curved = self.sums is None and start.form is not None
+        self.jumps = self.sums is None and not start.slopes.any()  # nothing says how far away a goal is
         # Sums are bounded as well far off as nearby.
         self._push([Waiting(edges, 0.0, FIRST_STEP if self.sums is None else np.inf)])
 
@@ -162,7 +169,7 @@ class BoxSearch:
 
         most: how many boxes to look at.
         """
-        why, size = "", at_once(self.enclosure) if self.sums is None else self.sums.boxes_at_once
+        why, size = "", at_once(self.enclosure, self.curved) if self.sums is None else self.sums.boxes_at_once
         first = self.looked
         while self.waiting:
             why = deadline.why if deadline.over else self.run.task.asked.why
@@ -293,7 +300,9 @@ class BoxSearch:
             elif found.distance[k] >= within[k]:
                 if within[k] < self.far:
                     least = max(one.least, self._rounded(float(within[k])))
-                    parts.append(Waiting(one.edges, least, min(2 * one.step, LARGEST_STEP)))
+                    parts.append(one._replace(least=least, step=min(2 * one.step, LARGEST_STEP)))
+            elif self.jumps and (less := self._less(one, float(within[k]))) is not None:
+                parts.append(less)
             elif np.isfinite(found.distance[k]):
                 kept.append(k)
         if not kept:
@@ -311,8 +320,8 @@ class BoxSearch:
     def _nearest(self, sides: Sides, ball: Ball | None, within: Floats) -> Nearest:
         """What is known of boxes; rows that may have the goal are asked about on the way."""
         if self.sums is None:
-            tight = over(self.needs.numbers, sides.columns, sides.at, ball)
-            return self.nearness.of(sides, tight, self.far, within)
+            tight = over(self.needs.numbers, sides.columns, sides.at, ball, curved=self.curved)
+            return self.nearness.of(sides, tight, self.far, within, ball)
         found, rows = self.sums.of(sides, self.far, within)
         self._learn(self.chart.snap(rows))
         return found
@@ -339,7 +348,14 @@ class BoxSearch:
         known, step = (np.array([one.least for one in boxes]), np.array([one.step for one in boxes]))
         widest = nearest(self.norm.widest)
         found = known + step * np.maximum(known, widest / PARTS)
-        return np.where((found > 0.95 * self.far) | (found >= widest), self.far, found)
+        found = np.where((found > 0.95 * self.far) | (found >= widest), self.far, found)
+        return np.asarray(np.minimum(found, (known + np.array([one.short for one in boxes])) / 2))
+
+    def _less(self, one: Waiting, within: float) -> Waiting | None:
+        """A box of which nothing was learnt within a distance, to be looked at within less; None: to be divided."""
+        widest = nearest(self.norm.widest)
+        short = min(within, widest)
+        return one._replace(short=short) if short - one.least > AGAIN * max(one.least, widest / PARTS) else None
 
     @cached_property
     def apart(self) -> bool:

@@ -14,7 +14,7 @@ from mace.compilers.enclosures import functions
 from mace.compilers.enclosures.bounds import over
 from mace.compilers.enclosures.ranges import Ball, Floats, Range
 from mace.compilers.enclosures.registry import enclosed
-from mace.explain.enclosed import Boxes, Said
+from mace.explain.enclosed import GAP, Boxes, Said
 from mace.explain.explainers import explainer_of
 from mace.explain.unread import Unread
 from mace.problem.around import Place
@@ -151,6 +151,18 @@ def by_boxes(explainer: Unread, place: Place, wanted: int) -> Said:
     task = Task(place, AskedModel(lambda given: aim.said(calls, given), None, NEVER))
     assert explainer.enclosure is not None
     return Boxes(Run(Tabu(), task), aim, explainer.enclosure, Gap()).bounded(NEVER)
+
+
+def explained(model: Any, rows: pd.DataFrame, row: pd.Series, name: str, most: int) -> Said:
+    """What so many boxes prove of a row that a model of numbers refuses, beside a descent from all rows."""
+    space = Space([Feature(column, "real", rows[column].min(), rows[column].max()) for column in rows.columns])
+    explainer = explainer_of(model, space)
+    assert isinstance(explainer, Unread) and explainer.enclosure is not None
+    place = Place(space, space.axes(row.to_dict()), norm(name, len(space.features)))
+    calls = Calls(explainer.box, Chart(place), NEVER)
+    aim = GoalAim(Classes(frozenset({1})), (0, 1), None)
+    task = Task(place, AskedModel(lambda given: aim.said(calls, given), None, NEVER), space.numbers(rows))
+    return Boxes(Run(Tabu(), task), aim, explainer.enclosure, GAP).bounded(NEVER, most)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -450,3 +450,17 @@ def test_calibrated_pipelines_are_only_asked() -> None:
     frame = pd.DataFrame({"a": rng.integers(0, 9, 120), "b": rng.choice(["x", "y"], 120)})
     model = CalibratedClassifierCV(_encoded(OneHotEncoder()), cv=2)
     _asks_for_rows_as_they_are(model.fit(frame, frame.a + 4 * (frame.b == "x").astype(int) > 5), frame)
+
+
+@pytest.mark.parametrize("given", ["array", "encoded"])
+def test_a_number_that_stays_missing_is_given_as_nan(given: Any) -> None:
+    """It was given as 0, and "infeasible" was called proved where a = 4 would do."""
+    space = Space([Feature("a", "integer", 0, 5), Feature("b", "real", -1, 5, missing="keep")])
+
+    def lacking(rows: Any) -> Any:
+        a, b = np.asarray(rows, dtype=float).T
+        return np.where(np.isnan(b) & (a > 3), "yes", "no")
+
+    box = mace.BlackBox(lacking, given=given, classes=["no", "yes"])
+    answer = mace.explain(box, space, {"a": 1, "b": None}, goal="yes")
+    assert answer.status == "optimal" and answer.counterfactuals[0].values == {"a": 4, "b": None}

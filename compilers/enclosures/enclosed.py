@@ -121,9 +121,24 @@ def softmax(scores: Bounds) -> Bounds:
         weights = np.zeros((count, count - 1))
         for place, other in enumerate(j for j in range(count) if j != k):
             weights[other, place], weights[k, place] = 1.0, -1.0
-        odds = exponential(scores.affine(weights, np.zeros(count - 1)))
-        found.append(reciprocal(odds.affine(np.ones((count - 1, 1)), np.ones(1))))
+        leads = scores.affine(weights, np.zeros(count - 1))
+        if count == 2:
+            found.append(logistic(leads.scaled(-1.0)))
+        else:
+            odds = exponential(leads)
+            found.append(_of_leads(reciprocal(odds.affine(np.ones((count - 1, 1)), np.ones(1))), leads))
     return joined(found)
+
+
+def _of_leads(share: Bounds, leads: Bounds) -> Bounds:
+    """1 / (1 + the sum of exp of leads), no wider than the ends of these allow, however large their odds are.
+
+    It changes by no more than a quarter of what the leads do.
+    """
+    most, least = (1 / (1 + np.exp(side).sum(axis=1, keepdims=True)) for side in leads.values)
+    values = Range(np.fmax(share.values.low, least - 4 * UNSURE), np.fmin(share.values.high, most + 4 * UNSURE))
+    error = leads.error.max(axis=1, keepdims=True) / 4 + 4 * UNSURE
+    return replace(share, values=values, error=np.fmin(share.error, error))
 
 
 # ------------------------------------------------------------------------------------------------- tables

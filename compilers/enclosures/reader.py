@@ -26,7 +26,7 @@ from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.registry import registered
 from mace.compilers.sklearn.common import DAMAGE, name_of
 from mace.errors import UnreadableError
-from mace.space.axes import Axis, GridAxis, Side
+from mace.space.axes import Axis, GridAxis, LevelAxis, Side
 from mace.space.columns import Column
 from mace.space.space import Space
 
@@ -113,12 +113,29 @@ def _flat(steps: Sequence[Any]) -> list[Any]:
     return found
 
 
+def levels_of(column: Column, axis: LevelAxis) -> tuple[float, ...]:
+    """What each level of a feature becomes; NaN for one that the column does not know, which the last may be."""
+    known = column.on(axis).values
+    assert known is not None
+    return (*known, *[math.nan] * (axis.count - len(known)))
+
+
+def knows(columns: Sequence[Column], axes: Sequence[Axis]) -> bool:
+    """Whether it is known what every allowed level becomes."""
+    levels = ((column, axes[column.feature]) for column in columns)
+    return all(
+        math.isfinite(levels_of(column, axis)[level])
+        for column, axis in levels
+        if isinstance(axis, LevelAxis)
+        for level in axis.levels()
+    )
+
+
 def ends_of(column: Column, axis: Axis, side: Side) -> Ends:
     """What a column may be over a side of its feature."""
     if isinstance(side, int):
-        column = column.on(axis)
-        assert column.values is not None
-        values = [value for index, value in enumerate(column.values) if side >> index & 1]
+        assert isinstance(axis, LevelAxis)
+        values = [value for index, value in enumerate(levels_of(column, axis)) if side >> index & 1]
         return Ends(min(values), max(values))
     assert isinstance(axis, GridAxis)
     given = [column.given(axis.value(index)) for index in side]

@@ -179,6 +179,8 @@ class _Curve:
         least, most = np.empty((len(first), self.kept)), np.empty((len(first), self.kept))
         for box, (start, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
             some = coefficients[max(start, 0) : min(end, places - 1) + 1]
+            if not len(some):  # of NaN
+                some = np.full((1, self.kept), np.nan)
             least[box], most[box] = some.min(axis=0), some.max(axis=0)
         return Range(least, most)
 

@@ -24,7 +24,7 @@ from mace.base.deadline import Deadline
 from mace.base.exact import nearest
 from mace.compilers.enclosures.bounds import over
 from mace.compilers.enclosures.ranges import Ball, Floats, Range
-from mace.compilers.enclosures.reader import Enclosure, ends_of
+from mace.compilers.enclosures.reader import Enclosure, ends_of, levels_of
 from mace.problem.distance import Norm
 from mace.problem.goals import Wanted
 from mace.search.box_distances import LOOSE, Layout, Levels, Nearest, Nearness, Sides
@@ -152,8 +152,8 @@ class BoxSearch:
         levels = {}
         for j, axis in enumerate(self.axes):
             if isinstance(axis, LevelAxis):
-                own = [columns[k].on(axis).values for k in self.of_feature[j]]
-                values = np.array([part for part in own if part is not None]).reshape(-1, axis.count).T
+                own = [levels_of(columns[k], axis) for k in self.of_feature[j]]
+                values = np.array(own).reshape(-1, axis.count).T
                 levels[j] = Levels(values, np.array([axis.rough_delta(index) for index in range(axis.count)]))
         return Layout(np.array([column.feature for column in columns], dtype=np.intp), np.array(straight), levels)
 

@@ -16,8 +16,10 @@ import mace
 from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.compilers.enclosures import functions
 from mace.compilers.enclosures.bounds import Bounds, over
+from mace.compilers.enclosures.enclosed import softmax
 from mace.compilers.enclosures.ranges import Range
 from mace.compilers.enclosures.registry import ENCLOSED, enclosed
+from mace.compilers.enclosures.steps import step_function
 from mace.compilers.library import is_a
 from mace.errors import UnreadableError
 from mace.explain.answer import Answer
@@ -190,6 +192,30 @@ def test_overflow_bounds_nothing() -> None:
         said = over(function, far).said
         assert not said.high[0, 0] < np.inf and 0 < said.high[0, 1] < 20
     assert not over(functions.reciprocal, far).said.high[0, 0] < np.inf
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_probabilities_are_bounded_where_odds_overflow(count: int) -> None:
+    """They were NaN, and of a class far away in a corner no question about probabilities had bounds."""
+    scores = Range(np.array([[0.0, -3.0, -1e5][:count]]), np.array([[1.0, 50.0, 1e5][:count]]))
+    said = over(softmax, scores).said
+    assert (said.low > -1e-6).all() and (said.high < 1 + 1e-6).all()
+    at = np.array([[0.0, 50.0, -1e5][:count]]), np.array([[0.0, -3.0, 1e5][:count]])
+    for row in at:
+        found = over(softmax, Range(row, row)).said
+        assert np.isfinite(found.low).all() and found.low.sum() == pytest.approx(1, abs=1e-6) == found.high.sum()
+    narrow = Range(np.array([[4.0, 0.0, -800.0][:count]]), np.array([[60.0, 0.0, 0.0][:count]]))
+    assert over(softmax, narrow).said.high[0, 1] < 0.02
+    model = sklearn("naive_bayes.GaussianNB").fit(np.array([[0.0], [1e-3], [50.0], [50.1]]), [0, 0, 1, 1])
+    own = model.predict_proba([[0.0], [50.0]])
+    assert not misses(enclosed(model), *2 * [np.array([[0.0], [50.0]])], np.array([0, 1]), own).any()
+
+
+def test_splines_of_what_is_not_known_bound_nothing() -> None:
+    X = np.linspace(0, 1, 30)[:, None]
+    curves = step_function(sklearn("preprocessing.SplineTransformer").fit(X))
+    found = over(curves, Range(np.array([[np.nan], [0.2]]), np.array([[np.nan], [0.3]]))).said
+    assert np.isnan(found.high[0]).all() and np.isfinite(found.high[1]).all()
 
 
 def test_distances_that_overflow_bound_nothing() -> None:

@@ -192,3 +192,21 @@ def test_a_perceptron_of_ten_numbers_is_proved() -> None:
                                    else model.predict_proba(frame)[:, 1]))]  # fmt: skip
     answer = mace.explain(model, space, row, goal=1, distance="linf", background=frame, timeout=None)
     assert answer.status == "optimal" and answer.oracle == "search (boxes)"
+
+
+@pytest.mark.parametrize("missing", ["keep", "any"])
+def test_a_category_that_may_be_missing_is_bounded_as_long_as_it_is_there(missing: Any) -> None:
+    """That a column knows fewer levels than its feature has ended in a ValueError."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.normal(size=80), "k": rng.choice(["u", "v", "w"], 80)})
+    coded = make_pipeline(SimpleImputer(strategy="most_frequent"), sklearn("preprocessing.OneHotEncoder"))
+    columns = ColumnTransformer([("n", "passthrough", ["a"]), ("k", coded, ["k"])], sparse_threshold=0.0)
+    model = make_pipeline(columns, sklearn("svm.SVC")).fit(rows, rows.a + (rows.k == "v") > 0.5)
+    space = Space([Feature("a", "real", -4, 4), Feature("k", "categorical", levels=["u", "v", "w"], missing=missing)])
+    answer = mace.explain(model, space, {"a": -1.0, "k": "u"}, timeout=None if missing == "keep" else 0.2)
+    assert answer.oracle == ("search (boxes)" if missing == "keep" else "search (tabu)")
+    assert answer.status == ("optimal" if missing == "keep" else "bounded")

@@ -12,10 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mace.base.exact import UNIT_ROUNDOFF, nearest
 from mace.compilers.enclosures.bounds import over
 from mace.compilers.enclosures.enclosed import Enclosed, possible, probabilities
 from mace.compilers.enclosures.ranges import UNSURE, Range
@@ -155,3 +157,14 @@ def ends_of(column: Column, axis: Axis, side: Side) -> Ends:
         return Ends(least, most)
     by = UNSURE * max(abs(least), abs(most))
     return Ends(least - by, most + by)
+
+
+def off_line(column: Column, axis: Axis) -> float:
+    """By how much roundings may take an arithmetic column off the line between two values of its number.
+
+    Where the range is narrow beside the numbers in it, that is much: the column moves by steps.
+    """
+    assert isinstance(axis, GridAxis)
+    size = max(abs(axis.value(end)) for end in (axis.lower, axis.upper))
+    given = Fraction(0) if axis.grid.kind == "float64" else UNIT_ROUNDOFF * size
+    return nearest(2 * column.error(size, given)) * (1 + UNSURE)  # at one of the values and in between

@@ -24,7 +24,7 @@ from mace.base.deadline import Deadline
 from mace.base.exact import nearest
 from mace.compilers.enclosures.bounds import over
 from mace.compilers.enclosures.ranges import Ball, Floats, Range
-from mace.compilers.enclosures.reader import Enclosure, ends_of, levels_of
+from mace.compilers.enclosures.reader import Enclosure, ends_of, levels_of, off_line
 from mace.problem.distance import Norm
 from mace.problem.goals import Wanted
 from mace.search.box_distances import LOOSE, Layout, Levels, Nearest, Nearness, Sides
@@ -155,7 +155,9 @@ class BoxSearch:
                 own = [levels_of(columns[k], axis) for k in self.of_feature[j]]
                 values = np.array(own).reshape(-1, axis.count).T
                 levels[j] = Levels(values, np.array([axis.rough_delta(index) for index in range(axis.count)]))
-        return Layout(np.array([column.feature for column in columns], dtype=np.intp), np.array(straight), levels)
+        doubt = [off_line(c, self.axes[c.feature]) if even else 0.0 for c, even in zip(columns, straight, strict=True)]
+        feature = np.array([column.feature for column in columns], dtype=np.intp)
+        return Layout(feature, np.array(straight), levels, np.array(doubt))
 
     def bounded(self, deadline: Deadline, most: int | None = None) -> Bounded:
         """Divide the space until the nearest point is known, or a limit is met; may be called again to go on.
@@ -311,7 +313,7 @@ class BoxSearch:
     def _nearest(self, sides: Sides, ball: Ball | None, within: Floats) -> Nearest:
         """What is known of boxes; rows that may have the goal are asked about on the way."""
         if self.sums is None:
-            tight = over(self.needs.numbers, sides.columns, sides.at, ball)
+            tight = over(self.needs.numbers, sides.columns, sides.at, ball, self.nearness.layout.doubt)
             return self.nearness.of(sides, tight, self.far, within)
         found, rows = self.sums.of(sides, self.far, within)
         self._learn(self.chart.snap(rows))

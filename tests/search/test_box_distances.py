@@ -210,3 +210,31 @@ def test_a_category_that_may_be_missing_is_bounded_as_long_as_it_is_there(missin
     answer = mace.explain(model, space, {"a": -1.0, "k": "u"}, timeout=None if missing == "keep" else 0.2)
     assert answer.oracle == ("search (boxes)" if missing == "keep" else "search (tabu)")
     assert answer.status == ("optimal" if missing == "keep" else "bounded")
+
+
+@pytest.mark.parametrize("name", ["naive_bayes.GaussianNB", "products"])
+def test_numbers_that_are_large_beside_their_range_move_their_columns_by_steps(name: str) -> None:
+    """They were taken to move in proportion, and a bound was proved beyond the nearest point."""
+    from sklearn.pipeline import make_pipeline
+
+    rng = np.random.default_rng(2)
+    unit, wide = 2.0**-7, 100  # of the floats there, and how many of them lie in the range
+    places = rng.integers(0, wide + 1, (100, 2))
+    rows = pd.DataFrame(1.4 * 2.0**45 + places * unit, columns=["a", "b"])
+    curved = places @ rng.normal(size=2) / wide + 0.3 * np.sin(5 * places[:, 0] / wide)
+    products = (sklearn("preprocessing.PolynomialFeatures"), sklearn("linear_model.LogisticRegression"))
+    last = products if name == "products" else (sklearn(name),)
+    model = make_pipeline(sklearn("preprocessing.MinMaxScaler"), *last).fit(rows, curved > np.median(curved))
+    space = Space([Feature(column, "real", rows[column].min(), rows[column].max()) for column in rows])
+    explainer = explainer_of(model, space)
+    assert isinstance(explainer, Unread)
+    values = [np.arange(feature.lower, feature.upper + unit, unit) for feature in space.features]
+    points = pd.DataFrame(np.stack(np.meshgrid(*values), axis=-1).reshape(-1, 2), columns=["a", "b"])
+    said = model.predict(points)
+    widths = np.array([feature.upper - feature.lower for feature in space.features])
+    for at in (1, 19):
+        row, away = rows.iloc[at], said != model.predict(rows.iloc[[at]])[0]
+        place = Place(space, space.axes(row.to_dict()), norm("l1", 2))
+        nearest = (np.abs(points[away] - row).to_numpy() / widths).mean(axis=1).min()
+        found = by_boxes(explainer, place, not said[~away][0])
+        assert float(found.lower) == pytest.approx(nearest, rel=1e-9)

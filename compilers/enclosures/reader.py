@@ -67,7 +67,7 @@ def _tried(enclosure: Enclosure) -> Enclosure:
     if model.classes:
         possible(model, Range(row, row))
     if model.classes and model.probable is not None:
-        given = probabilities(model, Range(row, row)).said.low.shape[1]
+        given = probabilities(model, Range(row, row)).low.shape[1]
         if given != len(model.classes):
             raise UnreadableError(f"{model.name} gives {given} probabilities of {len(model.classes)} classes")
     return enclosure

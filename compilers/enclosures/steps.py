@@ -10,6 +10,7 @@ SplineTransformer gives B-splines, of numbers beyond its knots those at the ends
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -89,25 +90,24 @@ def components(step: Any) -> Function:
 
 
 def products(step: Any) -> Function:
-    """PolynomialFeatures: products of powers of the columns."""
-    powers = np.asarray(fitted(step, "powers_"))
+    """PolynomialFeatures: products of powers of the columns, all of as many columns at once."""
+    whole = [tuple((int(k), int(row[k])) for k in np.flatnonzero(row)) for row in np.asarray(fitted(step, "powers_"))]
+    # Each is the power of its first column times a product of the others, which is known by then.
+    known = {()} | {part for some in whole for k in range(len(some)) for part in (some[k : k + 1], some[k:])}
+    order = sorted(known, key=lambda some: (len(some), [exponent for _, exponent in some], some))
+    place = {some: k for k, some in enumerate(order)}
+    made = [list(some) for _, some in itertools.groupby(order[1:], key=lambda some: (len(some), some[0][1]))]
 
     def multiply(x: Bounds) -> Bounds:
-        known: dict[tuple[int, ...], Bounds] = {}
-        empty = x.affine(np.zeros((x.error.shape[1], 1)), np.ones(1))
-
-        def one(exponents: tuple[int, ...]) -> Bounds:
-            if exponents not in known:
-                first = next((k for k, e in enumerate(exponents) if e), None)
-                if first is None:
-                    known[exponents] = empty
-                else:
-                    rest = (*exponents[:first], 0, *exponents[first + 1 :])
-                    part = power(x.picked([first]), exponents[first])
-                    known[exponents] = part.times(one(rest)) if any(rest) else part
-            return known[exponents]
-
-        return joined([one(tuple(map(int, row))) for row in powers])
+        found = x.affine(np.zeros((x.error.shape[1], 1)), np.ones(1))
+        for alike in made:
+            if len(alike[0]) == 1:
+                more = power(x.picked([some[0][0] for some in alike]), alike[0][0][1])
+            else:
+                first, rest = [place[some[:1]] for some in alike], [place[some[1:]] for some in alike]
+                more = found.picked(first).times(found.picked(rest))
+            found = joined([found, more])
+        return found.picked([place[some] for some in whole])
 
     return multiply
 

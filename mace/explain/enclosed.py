@@ -101,19 +101,20 @@ def _agree(enclosure: Enclosure, matrix: Floats, said: NDArray[Any], own: Floats
 
     NaN bounds nothing, and disagrees with nothing.
     """
+    from mace.compilers.enclosures.bounds import of_boxes
     from mace.compilers.enclosures.enclosed import numbers, possible, probabilities
     from mace.compilers.enclosures.ranges import Range
 
     model, points = enclosure.model, Range(matrix, matrix)
     if not model.classes:
-        low, high = numbers(model, points).said
+        low, high = numbers(model, points, of_boxes)
         return not ((said < low[:, 0]) | (said > high[:, 0])).any()
-    classes = possible(model, points)
+    classes = possible(model, points, of_boxes)
     if not all(classes[row, model.classes.index(plain(label))] for row, label in enumerate(said)):
         return False
     if own is None:
         return True
-    low, high = probabilities(model, points).said
+    low, high = probabilities(model, points, of_boxes)
     return not ((own < low) | (own > high)).any()
 
 

@@ -340,8 +340,9 @@ class BoxSearch:
         """The distances within which boxes are bounded: somewhat more than what is known, and no more than needed."""
         known, step = (np.array([one.least for one in boxes]), np.array([one.step for one in boxes]))
         widest = nearest(self.norm.widest)
-        found = known + step * np.maximum(known, widest / PARTS)
-        return np.where((found > 0.95 * self.far) | (found >= widest), self.far, found)
+        with np.errstate(invalid="ignore"):  # of no distance at all, where sums are bounded as far as they go
+            found = known + step * np.maximum(known, widest / PARTS)
+        return np.where((found > 0.95 * self.far) | ~(found < widest), self.far, found)
 
     @cached_property
     def apart(self) -> bool:

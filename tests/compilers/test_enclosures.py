@@ -186,6 +186,29 @@ def test_bounds_are_compared_with_the_model_within_the_time_limit(rows: pd.DataF
     assert any("are not used: time limit (1 s)" in note for note in answer.notes)
 
 
+def test_products_of_many_columns_are_bounded_all_at_once() -> None:
+    """One by one, those of 200 columns took 30 seconds, whatever the time limit was."""
+    rows = np.random.default_rng(0).normal(size=(5, 30))
+    step = sklearn("preprocessing.PolynomialFeatures", degree=3).fit(rows)
+    with mock.patch.object(Bounds, "times", autospec=True, side_effect=Bounds.times) as multiplied:
+        found = over(step_function(step), Range(rows, rows)).said
+    said = step.transform(rows)
+    assert ((found.low <= said) & (said <= found.high)).all()
+    assert multiplied.call_count < 10
+
+
+def test_rows_are_compared_without_looking_for_changes() -> None:
+    """Changes of 400 columns took all of the time limit, and the bounds were not used."""
+    numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["a", "b"])
+    space = Space([Feature(name, "real", -4, 4) for name in numbers])
+    explainer = explainer_of(sklearn("naive_bayes.GaussianNB").fit(numbers, numbers.a > 0), space)
+    assert isinstance(explainer, Unread) and explainer.enclosure is not None
+    calls = Calls(explainer.box, Chart(Place(space, space.axes(numbers.iloc[0].to_dict()), norm("l1", 2))))
+    with mock.patch.object(Bounds, "of_columns", side_effect=Bounds.of_columns) as asked:
+        assert agrees(explainer.enclosure, calls, NEVER, likely=True)
+    assert asked.call_args_list and all(len(call.args) == 1 for call in asked.call_args_list)
+
+
 def test_overflow_bounds_nothing() -> None:
     far = Range(np.array([[-1e200, 1.0]]), np.array([[1e200, 2.0]]))
     for function in (functions.exponential, functions.squared, lambda x: functions.exponential(x).times(x)):

@@ -238,3 +238,16 @@ def test_numbers_that_are_large_beside_their_range_move_their_columns_by_steps(n
         nearest = (np.abs(points[away] - row).to_numpy() / widths).mean(axis=1).min()
         found = by_boxes(explainer, place, not said[~away][0])
         assert float(found.lower) == pytest.approx(nearest, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("name", ["naive_bayes.GaussianNB", "svm.SVC"])
+def test_changes_that_all_cost_nothing_are_answered(name: str) -> None:
+    """Infinity times the largest distance, 0, was the distance within which sums were bounded."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    model = sklearn(name).fit(rows, rows.a + rows.b**2 > 1)
+    space = Space([Feature(column, "real", -4, 4) for column in rows])
+    for spec in ("l0", "l1", "linf"):
+        answer = mace.explain(model, space, rows.iloc[0], distance=spec, weights={"a": 0, "b": 0})
+        assert (answer.status, answer.distance) == ("optimal", 0)

@@ -176,12 +176,11 @@ class _Curve:
         places = len(knots) - degree - 1
         first = np.searchsorted(knots, seen.low[:, 0], side="left") - 1 - degree
         last = np.searchsorted(knots, seen.high[:, 0], side="right") - 1
-        least, most = np.empty((len(first), self.kept)), np.empty((len(first), self.kept))
-        for box, (start, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-            some = coefficients[max(start, 0) : min(end, places - 1) + 1]
-            if not len(some):  # of NaN
-                some = np.full((1, self.kept), np.nan)
-            least[box], most[box] = some.min(axis=0), some.max(axis=0)
+        # Of many boxes few have different coefficients; those of NaN have none.
+        some, place = np.unique(np.stack([first, last]), axis=1, return_inverse=True)
+        parts = [coefficients[max(start, 0) : min(end, places - 1) + 1] for start, end in some.T.tolist()]
+        parts = [part if len(part) else np.full((1, self.kept), np.nan) for part in parts]
+        least, most = (np.array([side(part, axis=0) for part in parts])[place.ravel()] for side in (np.min, np.max))
         return Range(least, most)
 
 

@@ -29,8 +29,10 @@ from mace.compilers.registry import registered
 from mace.compilers.sklearn.common import DAMAGE, name_of
 from mace.errors import UnreadableError
 from mace.space.axes import Axis, GridAxis, LevelAxis, Side
-from mace.space.columns import Column
+from mace.space.columns import ARITHMETIC, Column, Step, apply
 from mace.space.space import Space
+
+IN_TAILS = 2.0**-28
 
 
 class Ends(NamedTuple):
@@ -150,13 +152,30 @@ def ends_of(column: Column, axis: Axis, side: Side) -> Ends:
         numbered = Column("", 0, None, (("steps", (bins[0], tuple(map(float, range(len(bins[1])))))),))
         low, high = sorted(int(numbered.of(before.of(number))) for number in given)
         return Ends(min(bins[1][low : high + 1]), max(bins[1][low : high + 1]))
-    least, most = sorted(column.of(number) for number in given)
-    if math.isnan(least) or math.isnan(most):
-        return Ends(-math.inf, math.inf)
-    if column.is_affine:
-        return Ends(least, most)
-    by = UNSURE * max(abs(least), abs(most))
-    return Ends(least - by, most + by)
+    return _along_chain(column, given)
+
+
+def _along_chain(column: Column, given: Sequence[float]) -> Ends:
+    """What a chain makes of all numbers between two: arithmetic in floats keeps their order, a library's function is
+    off by what that may round, and what comes behind it carries that on.
+    """
+    ends = np.array(given)
+    with np.errstate(all="ignore"):
+        for step in column.chain:
+            ends = np.sort(apply(step, ends))
+            ends += np.array([-1.0, 1.0]) * _rounded_by(step, float(np.abs(ends).max()))
+    least, most = ends.tolist()
+    return Ends(-math.inf, math.inf) if math.isnan(least) or math.isnan(most) else Ends(least, most)
+
+
+def _rounded_by(step: Step, size: float) -> float:
+    """How far a step may be off a monotone function, where that is no larger than `size`."""
+    if step[0] in ARITHMETIC or step[0] == "clip":
+        return 0.0
+    if step[0] != "quantile":
+        return UNSURE * size
+    # What is interpolated in 0..1 is off by so much of 1; at its ends the normal distribution makes much of that.
+    return (IN_TAILS if step[1][2] else UNSURE) * max(1.0, size)
 
 
 def off_line(column: Column, axis: Axis) -> float:

@@ -263,7 +263,9 @@ class BoxSearch:
 
     def _enough(self, distance: float) -> bool:
         """Whether nothing as far as that is of use; what only the gap leaves out is kept in mind."""
-        if self.unit is not None and self.unit <= FINEST and distance >= self.far * (1 - 2 * ROUNDED):
+        # Of weights that differ much the multiples lie closer than floats of their sums can tell.
+        told = self.unit is not None and self.unit <= FINEST and self.far * self.unit * 4 * ROUNDED < 1
+        if told and distance >= self.far * (1 - 2 * ROUNDED):
             return True
         near = max(self.near_enough[0], self.near_enough[1] * self.far) * (1 - LOOSE)
         if self.far == np.inf or self.far - distance > near:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -18,6 +19,7 @@ from mace.compilers.enclosures import functions
 from mace.compilers.enclosures.bounds import Bounds, over
 from mace.compilers.enclosures.enclosed import softmax
 from mace.compilers.enclosures.ranges import Range
+from mace.compilers.enclosures.reader import ends_of
 from mace.compilers.enclosures.registry import ENCLOSED, enclosed
 from mace.compilers.enclosures.steps import step_function
 from mace.compilers.library import is_a
@@ -30,6 +32,7 @@ from mace.problem.around import Place
 from mace.problem.distance import norm
 from mace.search.blackbox import Calls
 from mace.search.chart import Chart
+from mace.space.columns import Column
 from mace.space.feature import Feature
 from mace.space.space import Space
 from tests.held import compared
@@ -207,6 +210,20 @@ def test_rows_are_compared_without_looking_for_changes() -> None:
     with mock.patch.object(Bounds, "of_columns", side_effect=Bounds.of_columns) as asked:
         assert agrees(explainer.enclosure, calls, NEVER, likely=True)
     assert asked.call_args_list and all(len(call.args) == 1 for call in asked.call_args_list)
+
+
+def test_what_a_function_rounds_is_carried_on_by_what_comes_behind_it() -> None:
+    """Of a logarithm less its mean the margin was a part of what was left, which is less than it had rounded."""
+    axis = Feature("a", "real", 0, 40).axis(20.0)
+    chain: Any = (("log1p", None), ("sub", math.log1p(20)), ("div", 1e-3))
+    close = (axis.start, axis.start + 1)
+    ends = ends_of(Column("a", 0, None, chain), axis, close)
+    assert ends.low < -1e-10 < 0 < 1e-10 < ends.high < 1e-8
+    quantiles = tuple(np.linspace(0, 40, 11).tolist())
+    for normal, least in ((False, 1e-13), (True, 1e-9)):
+        chain = (("quantile", (quantiles, tuple(np.linspace(0, 1, 11).tolist()), normal)),)
+        ends = ends_of(Column("a", 0, None, chain), axis, close)
+        assert least < ends.high - ends.low < 1e-7
 
 
 def test_overflow_bounds_nothing() -> None:

@@ -251,3 +251,25 @@ def test_changes_that_all_cost_nothing_are_answered(name: str) -> None:
     for spec in ("l0", "l1", "linf"):
         answer = mace.explain(model, space, rows.iloc[0], distance=spec, weights={"a": 0, "b": 0})
         assert (answer.status, answer.distance) == ("optimal", 0)
+
+
+def test_weights_that_differ_much_are_told_apart() -> None:
+    """Of a weight of 10^9 beside others of a thousandth, points that were nearer in the last digits were left out."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({name: rng.integers(0, 11, 200) for name in "abc"})
+    slopes = np.random.default_rng(9).normal(size=3)
+    labels = (rows - 5) @ [2.0, *slopes[:2]] > 1 + slopes[2]
+    model = sklearn("svm.SVC", C=10.0).fit(rows, labels)
+    space = Space([Feature(name, "integer", 0, 10) for name in rows])
+    points = pd.DataFrame(np.indices((11, 11, 11)).reshape(3, -1).T, columns=list("abc"))
+    said = model.predict(points)
+    explainer = explainer_of(model, space)
+    assert isinstance(explainer, Unread)
+    for at in range(12):
+        decision = model.predict(rows.iloc[[at]])[0]
+        spec = norm({"l0": "1/2", "l1": "1/2"}, 3, [10**9, "1e-3", "1e-3"])
+        place = Place(space, space.axes(rows.iloc[at].to_dict()), spec)
+        found = by_boxes(explainer, place, not decision)
+        assert found.lower == min(
+            place.distance_of(tuple(point)) for point in points[said != decision].to_numpy().tolist()
+        )

@@ -146,7 +146,8 @@ class _Curve:
         most = np.where(beyond, np.maximum(slope.high, 0.0), slope.high) * moving
         steep = Range(least, most).rounded()
         middle = seen.low + (seen.high - seen.low) / 2
-        away = (seen.high - seen.low)[:, [0]] * 0.5 * (1 + UNSURE)
+        # The middle of numbers that are large beside their distance is rounded.
+        away = np.maximum(seen.high - middle, middle - seen.low)[:, [0]] * (1 + UNSURE)
         at = np.asarray(self.spline(middle[:, 0]))[:, : self.kept]
         values = Range(at - away * steep.size, at + away * steep.size).wider(2 * UNSURE)
         values = Range(np.maximum(values.low, -UNSURE), np.minimum(values.high, 1 + UNSURE))

@@ -251,6 +251,19 @@ def test_probabilities_are_bounded_where_odds_overflow(count: int) -> None:
     assert not misses(enclosed(model), *2 * [np.array([[0.0], [50.0]])], np.array([0, 1]), own).any()
 
 
+def test_splines_of_numbers_that_are_large_beside_their_distance_are_bounded() -> None:
+    """How far the ends of a box were from its middle was half of its width, and the middle is rounded."""
+    start, unit = 2.0**30, 2.0**-22  # and the floats there
+    X = start + np.linspace(0, 1, 30)[:, None]
+    step = sklearn("preprocessing.SplineTransformer").fit(X)
+    low = start + 0.3 + unit * np.arange(40)[:, None]
+    for wide in (1, 3):
+        found = over(step_function(step), Range(low, low + wide * unit)).said
+        for place in range(wide + 1):
+            said = step.transform(low + place * unit)
+            assert ((found.low <= said) & (said <= found.high)).all()
+
+
 def test_splines_of_what_is_not_known_bound_nothing() -> None:
     X = np.linspace(0, 1, 30)[:, None]
     curves = step_function(sklearn("preprocessing.SplineTransformer").fit(X))

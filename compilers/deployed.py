@@ -113,7 +113,21 @@ def decide(table: Any, row: Rows) -> Any:
 
 def names_of(part: Any) -> tuple[str, ...] | None:
     """The names of the columns that a model or a step was fitted on, as it spells them; None if it knows none."""
-    return real_names(getattr(part, "feature_names_in_", None))
+    known = getattr(part, "feature_names_in_", None)
+    if known is not None and _picks_by_name(part):
+        return tuple(map(str, known))
+    return real_names(known)
+
+
+def _picks_by_name(part: Any) -> bool:
+    """Whether a part begins with one that picks columns by their names, which then are nobody's invention."""
+    while True:
+        if getattr(part, "steps", None):
+            part = part.steps[0][1]
+        elif hasattr(part, "best_estimator_"):
+            part = part.best_estimator_
+        else:
+            return hasattr(part, "transformers_")
 
 
 def real_names(known: Sequence[Any] | None) -> tuple[str, ...] | None:

@@ -167,12 +167,12 @@ def misses(model: Enclosed, low: Any, high: Any, said: NDArray[Any], probable: A
     """The boxes whose bounds exclude what the library says of a row in them; shape (boxes,)."""
     columns = Range(low, high)
     if not model.classes:
-        least, most = numbers(model, columns).said
+        least, most = numbers(model, columns)
         return np.asarray((said < least[:, 0]) | (said > most[:, 0]))
     places = [model.classes.index(label) for label in said.tolist()]
     wrong = ~possible(model, columns)[np.arange(len(said)), places]
     if probable is not None and model.probable is not None:
-        least, most = probabilities(model, columns).said
+        least, most = probabilities(model, columns)
         wrong |= ((probable < least) | (probable > most)).any(axis=1)
     return np.asarray(wrong)
 

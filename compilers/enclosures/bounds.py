@@ -40,11 +40,18 @@ class Bounds:
 
     @classmethod
     def of_columns(
-        cls, values: Range, centre: Floats | None = None, ball: Ball | None = None, *, curved: bool = False
+        cls,
+        values: Range,
+        centre: Floats | None = None,
+        ball: Ball | None = None,
+        doubt: Floats | float = 0.0,
+        *,
+        curved: bool = False,
     ) -> Bounds:
         """The columns themselves, which the library is given as they are.
 
         centre: a row of each box, or None.    ball: how far from it the rows of the box are that count.
+        doubt:  by how much columns may lie off the line between two rows, shape (columns,).
         curved: whether quadratic functions of them are followed.
         """
         own = cls(values, np.zeros(values.low.shape))
@@ -54,11 +61,11 @@ class Bounds:
         shape = (boxes, columns + 1, columns)
         none = np.zeros((boxes, 1))
         span = Range(*(np.concatenate([side - centre, none], axis=1) for side in values)).rounded()
-        nothing = Range(np.zeros((boxes, columns)), np.zeros((boxes, columns)))
+        off = np.minimum(doubt, values.high - values.low)
         at = cls(Range(centre, centre), np.zeros(centre.shape))
         eye = np.broadcast_to(np.eye(columns + 1, columns), shape)
-        form = Quadratic.of_columns(span.size[:, :-1]) if curved else None
-        return replace(own, change=Change(at, eye, nothing, np.zeros(shape), span, ball, form))
+        form = Quadratic.of_columns(span.size[:, :-1] + off, off) if curved else None
+        return replace(own, change=Change(at, eye, Range(-off, off), np.zeros(shape), span, ball, form))
 
     @property
     def said(self) -> Range:
@@ -335,16 +342,16 @@ class Tight(NamedTuple):
 
 def over(
     function: Callable[[Bounds], Bounds], columns: Range, centre: Floats | None = None, ball: Ball | None = None,
-    *, curved: bool = False,
+    doubt: Floats | float = 0.0, *, curved: bool = False,
 ) -> Tight:  # fmt: skip
     """Bounds of a function over boxes: those of its operations, and those around a row of each box, or its middle.
 
-    ball: the rows of the boxes that count, around that row.    curved: whether quadratic functions are followed.
+    ball: the rows of the boxes that count, around that row.    doubt, curved: see `Bounds.of_columns`.
     """
     with np.errstate(all="ignore"):
         if centre is None:
             centre = columns.low + (columns.high - columns.low) / 2
-        return _tight(function(Bounds.of_columns(columns, centre, ball, curved=curved)))
+        return _tight(function(Bounds.of_columns(columns, centre, ball, doubt, curved=curved)))
 
 
 def of_boxes(function: Callable[[Bounds], Bounds], columns: Range) -> Bounds:
@@ -353,19 +360,29 @@ def of_boxes(function: Callable[[Bounds], Bounds], columns: Range) -> Bounds:
         return function(Bounds.of_columns(columns))
 
 
-def along(function: Callable[[Bounds], Bounds], columns: Range, centre: Floats, straight: Bools) -> Tight:
+def along(
+    function: Callable[[Bounds], Bounds],
+    columns: Range,
+    centre: Floats,
+    straight: Bools,
+    doubt: Floats | float = 0.0,
+) -> Tight:
     """The same on ways from a row of each box to another of its corners, as if the share of the way were its column.
 
     columns:  the boxes; of each the row lies at one end of every column.
     straight: which columns move in proportion to the way; the others do so in between.
+    doubt:    by how much these may lie off it, shape (columns,).
     """
     with np.errstate(all="ignore"):
         low, high = (side - centre for side in columns)
         moved = np.where(straight, np.where(high > -low, high, low), 0.0)
         slopes = np.stack([moved, np.zeros_like(moved)], axis=1)
-        margin = UNSURE * (np.abs(centre) + np.abs(moved)) + TINY
+        still = (low == 0) & (high == 0)
+        off = np.where(straight & ~still, doubt, 0.0)
+        columns = columns.wider(off)
+        margin = UNSURE * (np.abs(centre) + np.abs(moved)) + TINY + off
         rest = Range(*(np.where(straight, 0.0, side) for side in (low, high))).wider(margin)
-        rest = Range(*(np.where((low == 0) & (high == 0), 0.0, side) for side in rest))
+        rest = Range(*(np.where(still, 0.0, side) for side in rest))
         both = np.zeros((len(centre), 2))
         span = Range(both, both + np.array([1.0, 0.0]))
         at = Bounds(Range(centre, centre), np.zeros(centre.shape))

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mace.compilers.enclosures.bounds import Bounds, joined, jumping
+from mace.compilers.enclosures.bounds import Bounds, joined, jumping, of_boxes, over
 from mace.compilers.enclosures.enclosed import Enclosed, Function, largest, possible, same_classes, second
 from mace.compilers.enclosures.ranges import Floats, Range
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
@@ -48,7 +48,7 @@ def _counted(model: Any, members: list[Enclosed], weights: Floats) -> Enclosed:
     def votes(x: Bounds) -> Bounds:
         low = high = np.zeros((len(x.error), len(classes))) + ahead
         for member, weight in zip(members, weights.tolist(), strict=True):
-            may = possible(member, x.said)
+            may = possible(member, x.said, of_boxes if x.change is None else over)
             low = low + weight * (may & (may.sum(axis=1) == 1)[:, None])
             high = high + weight * may
         return jumping(Bounds(Range(low, high).rounded(), np.zeros_like(low)), x, votes)

@@ -57,12 +57,11 @@ class Quadratic:
     reach: Floats
 
     @classmethod
-    def of_columns(cls, reach: Floats) -> Quadratic:
-        """The columns themselves."""
+    def of_columns(cls, reach: Floats, off: Floats) -> Quadratic:
+        """The columns themselves; off: by how much they may lie off the line between two rows, (boxes, columns)."""
         boxes, columns = reach.shape
         eye, none = np.broadcast_to(np.eye(columns), (boxes, columns, columns)), np.zeros((boxes, columns, 0))
-        nothing = Range(np.zeros(reach.shape), np.zeros(reach.shape))
-        return cls(eye, none, none, none, np.zeros((1, 0, columns)), nothing, reach)
+        return cls(eye, none, none, none, np.zeros((1, 0, columns)), Range(-off, off), reach)
 
     @property
     def linear(self) -> bool:

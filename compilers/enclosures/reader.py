@@ -12,10 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mace.base.exact import UNIT_ROUNDOFF, nearest
 from mace.compilers.enclosures.bounds import over
 from mace.compilers.enclosures.enclosed import Enclosed, possible, probabilities
 from mace.compilers.enclosures.ranges import UNSURE, Range
@@ -26,9 +28,11 @@ from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.registry import registered
 from mace.compilers.sklearn.common import DAMAGE, name_of
 from mace.errors import UnreadableError
-from mace.space.axes import Axis, GridAxis, Side
-from mace.space.columns import Column
+from mace.space.axes import Axis, GridAxis, LevelAxis, Side
+from mace.space.columns import ARITHMETIC, Column, Step, apply
 from mace.space.space import Space
+
+IN_TAILS = 2.0**-28
 
 
 class Ends(NamedTuple):
@@ -65,7 +69,7 @@ def _tried(enclosure: Enclosure) -> Enclosure:
     if model.classes:
         possible(model, Range(row, row))
     if model.classes and model.probable is not None:
-        given = probabilities(model, Range(row, row)).said.low.shape[1]
+        given = probabilities(model, Range(row, row)).low.shape[1]
         if given != len(model.classes):
             raise UnreadableError(f"{model.name} gives {given} probabilities of {len(model.classes)} classes")
     return enclosure
@@ -113,12 +117,29 @@ def _flat(steps: Sequence[Any]) -> list[Any]:
     return found
 
 
+def levels_of(column: Column, axis: LevelAxis) -> tuple[float, ...]:
+    """What each level of a feature becomes; NaN for one that the column does not know, which the last may be."""
+    known = column.on(axis).values
+    assert known is not None
+    return (*known, *[math.nan] * (axis.count - len(known)))
+
+
+def knows(columns: Sequence[Column], axes: Sequence[Axis]) -> bool:
+    """Whether it is known what every allowed level becomes."""
+    levels = ((column, axes[column.feature]) for column in columns)
+    return all(
+        math.isfinite(levels_of(column, axis)[level])
+        for column, axis in levels
+        if isinstance(axis, LevelAxis)
+        for level in axis.levels()
+    )
+
+
 def ends_of(column: Column, axis: Axis, side: Side) -> Ends:
     """What a column may be over a side of its feature."""
     if isinstance(side, int):
-        column = column.on(axis)
-        assert column.values is not None
-        values = [value for index, value in enumerate(column.values) if side >> index & 1]
+        assert isinstance(axis, LevelAxis)
+        values = [value for index, value in enumerate(levels_of(column, axis)) if side >> index & 1]
         return Ends(min(values), max(values))
     assert isinstance(axis, GridAxis)
     given = [column.given(axis.value(index)) for index in side]
@@ -131,10 +152,38 @@ def ends_of(column: Column, axis: Axis, side: Side) -> Ends:
         numbered = Column("", 0, None, (("steps", (bins[0], tuple(map(float, range(len(bins[1])))))),))
         low, high = sorted(int(numbered.of(before.of(number))) for number in given)
         return Ends(min(bins[1][low : high + 1]), max(bins[1][low : high + 1]))
-    least, most = sorted(column.of(number) for number in given)
-    if math.isnan(least) or math.isnan(most):
-        return Ends(-math.inf, math.inf)
-    if column.is_affine:
-        return Ends(least, most)
-    by = UNSURE * max(abs(least), abs(most))
-    return Ends(least - by, most + by)
+    return _along_chain(column, given)
+
+
+def _along_chain(column: Column, given: Sequence[float]) -> Ends:
+    """What a chain makes of all numbers between two: arithmetic in floats keeps their order, a library's function is
+    off by what that may round, and what comes behind it carries that on.
+    """
+    ends = np.array(given)
+    with np.errstate(all="ignore"):
+        for step in column.chain:
+            ends = np.sort(apply(step, ends))
+            ends += np.array([-1.0, 1.0]) * _rounded_by(step, float(np.abs(ends).max()))
+    least, most = ends.tolist()
+    return Ends(-math.inf, math.inf) if math.isnan(least) or math.isnan(most) else Ends(least, most)
+
+
+def _rounded_by(step: Step, size: float) -> float:
+    """How far a step may be off a monotone function, where that is no larger than `size`."""
+    if step[0] in ARITHMETIC or step[0] == "clip":
+        return 0.0
+    if step[0] != "quantile":
+        return UNSURE * size
+    # What is interpolated in 0..1 is off by so much of 1; at its ends the normal distribution makes much of that.
+    return (IN_TAILS if step[1][2] else UNSURE) * max(1.0, size)
+
+
+def off_line(column: Column, axis: Axis) -> float:
+    """By how much roundings may take an arithmetic column off the line between two values of its number.
+
+    Where the range is narrow beside the numbers in it, that is much: the column moves by steps.
+    """
+    assert isinstance(axis, GridAxis)
+    size = max(abs(axis.value(end)) for end in (axis.lower, axis.upper))
+    given = Fraction(0) if axis.grid.kind == "float64" else UNIT_ROUNDOFF * size
+    return nearest(2 * column.error(size, given)) * (1 + UNSURE)  # at one of the values and in between

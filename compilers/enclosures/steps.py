@@ -10,9 +10,10 @@ SplineTransformer gives B-splines, of numbers beyond its knots those at the ends
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +24,6 @@ from mace.compilers.enclosures.ranges import TINY, UNSURE, Floats, Range
 from mace.compilers.library import is_a
 from mace.compilers.sklearn.common import columns_of, fitted, name_of, numbers
 from mace.errors import UnreadableError
-
-_Factors: TypeAlias = tuple[tuple[int, int], ...]  # columns and their exponents, of a product
 
 
 def standard(step: Any) -> Function:
@@ -91,31 +90,24 @@ def components(step: Any) -> Function:
 
 
 def products(step: Any) -> Function:
-    """PolynomialFeatures: products of powers of the columns."""
-    powers = np.asarray(fitted(step, "powers_"), dtype=np.intp)
-    known = [tuple((k, e) for k, e in enumerate(map(int, row)) if e) for row in powers]
+    """PolynomialFeatures: products of powers of the columns, all of as many columns at once."""
+    whole = [tuple((int(k), int(row[k])) for k in np.flatnonzero(row)) for row in np.asarray(fitted(step, "powers_"))]
+    # Each is the power of its first column times a product of the others, which is known by then.
+    known = {()} | {part for some in whole for k in range(len(some)) for part in (some[k : k + 1], some[k:])}
+    order = sorted(known, key=lambda some: (len(some), [exponent for _, exponent in some], some))
+    place = {some: k for k, some in enumerate(order)}
+    made = [list(some) for _, some in itertools.groupby(order[1:], key=lambda some: (len(some), some[0][1]))]
 
     def multiply(x: Bounds) -> Bounds:
-        empty = x.affine(np.zeros((x.error.shape[1], 1)), np.ones(1))
-        made = [empty]
-        place: dict[_Factors, int] = {(): 0}
-
-        def add(some: Bounds, names: list[_Factors]) -> None:
-            first = sum(one.error.shape[1] for one in made)
-            made.append(some)
-            place.update({name: first + k for k, name in enumerate(names)})
-
-        single = {name[k:][:1] for name in known for k in range(len(name))}
-        for exponent in sorted({e for ((_, e),) in single}):
-            names = sorted(name for name in single if name[0][1] == exponent)
-            add(power(x.picked([k for ((k, _),) in names]), exponent), names)
-        # Each product is its first factor times the rest of it, which is made before.
-        several = {name[k:] for name in known for k in range(len(name) - 1)}
-        for count in sorted({len(name) for name in several}):
-            names, before = sorted(name for name in several if len(name) == count), joined(made)
-            sides = ([place[name[:1]] for name in names], [place[name[1:]] for name in names])
-            add(before.picked(sides[0]).times(before.picked(sides[1])), names)
-        return joined(made).picked([place[name] for name in known])
+        found = x.affine(np.zeros((x.error.shape[1], 1)), np.ones(1))
+        for alike in made:
+            if len(alike[0]) == 1:
+                more = power(x.picked([some[0][0] for some in alike]), alike[0][0][1])
+            else:
+                first, rest = [place[some[:1]] for some in alike], [place[some[1:]] for some in alike]
+                more = found.picked(first).times(found.picked(rest))
+            found = joined([found, more])
+        return found.picked([place[some] for some in whole])
 
     return multiply
 
@@ -154,7 +146,8 @@ class _Curve:
         most = np.where(beyond, np.maximum(slope.high, 0.0), slope.high) * moving
         steep = Range(least, most).rounded()
         middle = seen.low + (seen.high - seen.low) / 2
-        away = (seen.high - seen.low)[:, [0]] * 0.5 * (1 + UNSURE)
+        # The middle of numbers that are large beside their distance is rounded.
+        away = np.maximum(seen.high - middle, middle - seen.low)[:, [0]] * (1 + UNSURE)
         at = np.asarray(self.spline(middle[:, 0]))[:, : self.kept]
         values = Range(at - away * steep.size, at + away * steep.size).wider(2 * UNSURE)
         values = Range(np.maximum(values.low, -UNSURE), np.minimum(values.high, 1 + UNSURE))
@@ -184,10 +177,11 @@ class _Curve:
         places = len(knots) - degree - 1
         first = np.searchsorted(knots, seen.low[:, 0], side="left") - 1 - degree
         last = np.searchsorted(knots, seen.high[:, 0], side="right") - 1
-        least, most = np.empty((len(first), self.kept)), np.empty((len(first), self.kept))
-        for box, (start, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-            some = coefficients[max(start, 0) : min(end, places - 1) + 1]
-            least[box], most[box] = some.min(axis=0), some.max(axis=0)
+        # Of many boxes few have different coefficients; those of NaN have none.
+        some, place = np.unique(np.stack([first, last]), axis=1, return_inverse=True)
+        parts = [coefficients[max(start, 0) : min(end, places - 1) + 1] for start, end in some.T.tolist()]
+        parts = [part if len(part) else np.full((1, self.kept), np.nan) for part in parts]
+        least, most = (np.array([side(part, axis=0) for part in parts])[place.ravel()] for side in (np.min, np.max))
         return Range(least, most)
 
 

@@ -9,6 +9,7 @@ float64 (integers too where one may be missing, or is beyond 64 bits); levels ke
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from mace.space.space import Space
 if TYPE_CHECKING:
     import pandas as pd
 
+SHARES = 2**53  # of a range: random floats are multiples of one of them
 ROWS = 400  # rows on which the real steps are compared with what is said about them
 NAN: object = float("nan")
 HOLD_OTHERS = ("steps", "transformer_list", "transformers_", "estimators_", "calibrated_classifiers_")
@@ -145,15 +147,19 @@ def probes(space: Space, critical: Mapping[int, Sequence[float]]) -> list[dict[s
             values[feature.name] = [levels[k % len(levels)] for k in range(count)]
             continue
         lower, upper = feature.bounds()
-        shares = [Fraction(0), Fraction(1), *(Fraction(x) for x in rng.random(count - 2).tolist())]
-        numbers = [lower + (upper - lower) * share for share in shares]
+        # Whole numbers over one denominator: fractions of many features take long.
+        unit = math.lcm(lower.denominator, upper.denominator)
+        first, wide = int(lower * unit) * SHARES, int((upper - lower) * unit)
+        shares = [0, SHARES, *(rng.random(count - 2) * SHARES).astype(np.int64).tolist()]
+        numbers, below = [first + wide * share for share in shares], unit * SHARES
         if feature.kind == "integer":
-            values[feature.name] = [int(number) for number in numbers]
+            values[feature.name] = [int(Fraction(number, below)) for number in numbers]
         else:
             # Half of them short decimals, where sums and quotients are most often exact.
             low, high = nearest(lower), nearest(upper)
+            floats = [number / below for number in numbers]  # as `nearest` rounds: once
             values[feature.name] = [
-                min(max(nearest(x) if k % 2 else float(f"{nearest(x):.3g}"), low), high) for k, x in enumerate(numbers)
+                min(max(x if k % 2 else float(f"{x:.3g}"), low), high) for k, x in enumerate(floats)
             ]
         values[feature.name][: len(critical.get(j, ()))] = critical.get(j, ())
     return [{name: column[k] for name, column in values.items()} for k in range(count)]

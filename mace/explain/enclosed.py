@@ -60,12 +60,16 @@ def enclosure_of(model: Any, box: BlackBox, space: Space) -> Enclosure | None:
 
 def takes(task: Task, aim: Aim, enclosure: Enclosure) -> bool:
     """Whether a question can be answered by bounds."""
+    from mace.compilers.enclosures.reader import knows
+
     place = task.place
     if not isinstance(aim, GoalAim) or aim.least is not None or task.constrained or place.avoid:
         return False
     if about_probabilities(aim) and enclosure.model.probable is None:
         return False
-    return isinstance(place.distance, Norm) and all(axis.missing is None and not axis.lacks for axis in place.axes)
+    if any(axis.missing is not None or axis.lacks for axis in place.axes):
+        return False
+    return isinstance(place.distance, Norm) and knows(enclosure.columns, place.axes)
 
 
 def about_probabilities(aim: Aim) -> bool:
@@ -93,21 +97,25 @@ def agrees(enclosure: Enclosure, calls: Calls, deadline: Deadline, *, likely: bo
 
 
 def _agree(enclosure: Enclosure, matrix: Floats, said: NDArray[Any], own: Floats | None) -> bool:
-    """The same of a few rows. said: what the model decides; own: its probabilities, where they are asked about."""
+    """The same of a few rows. said: what the model decides; own: its probabilities, where they are asked about.
+
+    NaN bounds nothing, and disagrees with nothing.
+    """
+    from mace.compilers.enclosures.bounds import of_boxes
     from mace.compilers.enclosures.enclosed import numbers, possible, probabilities
     from mace.compilers.enclosures.ranges import Range
 
     model, points = enclosure.model, Range(matrix, matrix)
     if not model.classes:
-        low, high = numbers(model, points).said
-        return bool(((low[:, 0] <= said) & (said <= high[:, 0])).all())
-    classes = possible(model, points)
+        low, high = numbers(model, points, of_boxes)
+        return not ((said < low[:, 0]) | (said > high[:, 0])).any()
+    classes = possible(model, points, of_boxes)
     if not all(classes[row, model.classes.index(plain(label))] for row, label in enumerate(said)):
         return False
     if own is None:
         return True
-    low, high = probabilities(model, points).said
-    return bool(((low <= own) & (own <= high)).all())
+    low, high = probabilities(model, points, of_boxes)
+    return not ((own < low) | (own > high)).any()
 
 
 class Boxes:

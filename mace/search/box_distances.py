@@ -50,11 +50,13 @@ class Layout:
 
     feature: of each column.    straight: the columns that are linear functions of a number.
     levels:  of the features that have some.
+    doubt:   by how much roundings take a column off the line between two values of its number.
     """
 
     feature: NDArray[np.intp]
     straight: NDArray[np.bool_]
     levels: dict[int, Levels]
+    doubt: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +249,7 @@ class Nearness:
                 share = np.where(was > 0, np.minimum(now / was * (1 + LOOSE), 1.0), 1.0)[:, feature]
             ends_of[:] = np.where(straight & (share < 1), sides.at + (ends_of - sides.at) * share, ends_of)
         cut = straight & ((down < sides.down) | (up < sides.up))[:, feature]
-        size = UNSURE * sides.columns.size
+        size = UNSURE * sides.columns.size + layout.doubt
         low = np.where(cut, np.maximum(low, np.minimum(np.minimum(first, last), sides.at) - size), low)
         high = np.where(cut, np.minimum(high, np.maximum(np.maximum(first, last), sides.at) + size), high)
         allowed = {}

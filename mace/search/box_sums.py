@@ -167,7 +167,9 @@ class Sums:
             for side, end in zip(sides.columns, (np.minimum(first, last), np.maximum(first, last)), strict=True)
         )
         columns = Range(*(side.reshape(-1, side.shape[3]) for side in (low, high)))
-        tight = along(self.nearness.needs.numbers, columns, first.reshape(columns.low.shape), layout.straight)
+        tight = along(
+            self.nearness.needs.numbers, columns, first.reshape(columns.low.shape), layout.straight, layout.doubt
+        )
         shape = (boxes, features, len(share) - 1, -1)
         near = tight.at.high.reshape(shape) - start[:, None, None, :]
         far = near + tight.slopes[:, 0].reshape(shape)

@@ -24,7 +24,7 @@ from mace.base.deadline import Deadline
 from mace.base.exact import nearest
 from mace.compilers.enclosures.bounds import over
 from mace.compilers.enclosures.ranges import Ball, Floats, Range
-from mace.compilers.enclosures.reader import Enclosure, ends_of
+from mace.compilers.enclosures.reader import Enclosure, ends_of, levels_of, off_line
 from mace.problem.distance import Norm
 from mace.problem.goals import Wanted
 from mace.search.box_distances import LOOSE, Layout, Levels, Nearest, Nearness, Sides
@@ -159,10 +159,12 @@ class BoxSearch:
         levels = {}
         for j, axis in enumerate(self.axes):
             if isinstance(axis, LevelAxis):
-                own = [columns[k].on(axis).values for k in self.of_feature[j]]
-                values = np.array([part for part in own if part is not None]).reshape(-1, axis.count).T
+                own = [levels_of(columns[k], axis) for k in self.of_feature[j]]
+                values = np.array(own).reshape(-1, axis.count).T
                 levels[j] = Levels(values, np.array([axis.rough_delta(index) for index in range(axis.count)]))
-        return Layout(np.array([column.feature for column in columns], dtype=np.intp), np.array(straight), levels)
+        doubt = [off_line(c, self.axes[c.feature]) if even else 0.0 for c, even in zip(columns, straight, strict=True)]
+        feature = np.array([column.feature for column in columns], dtype=np.intp)
+        return Layout(feature, np.array(straight), levels, np.array(doubt))
 
     def bounded(self, deadline: Deadline, most: int | None = None) -> Bounded:
         """Divide the space until the nearest point is known, or a limit is met; may be called again to go on.
@@ -268,7 +270,9 @@ class BoxSearch:
 
     def _enough(self, distance: float) -> bool:
         """Whether nothing as far as that is of use; what only the gap leaves out is kept in mind."""
-        if self.unit is not None and self.unit <= FINEST and distance >= self.far * (1 - 2 * ROUNDED):
+        # Of weights that differ much the multiples lie closer than floats of their sums can tell.
+        told = self.unit is not None and self.unit <= FINEST and self.far * self.unit * 4 * ROUNDED < 1
+        if told and distance >= self.far * (1 - 2 * ROUNDED):
             return True
         near = max(self.near_enough[0], self.near_enough[1] * self.far) * (1 - LOOSE)
         if self.far == np.inf or self.far - distance > near:
@@ -320,7 +324,9 @@ class BoxSearch:
     def _nearest(self, sides: Sides, ball: Ball | None, within: Floats) -> Nearest:
         """What is known of boxes; rows that may have the goal are asked about on the way."""
         if self.sums is None:
-            tight = over(self.needs.numbers, sides.columns, sides.at, ball, curved=self.curved)
+            tight = over(
+                self.needs.numbers, sides.columns, sides.at, ball, self.nearness.layout.doubt, curved=self.curved
+            )
             return self.nearness.of(sides, tight, self.far, within, ball)
         found, rows = self.sums.of(sides, self.far, within)
         self._learn(self.chart.snap(rows))
@@ -347,8 +353,9 @@ class BoxSearch:
         """The distances within which boxes are bounded: somewhat more than what is known, and no more than needed."""
         known, step = (np.array([one.least for one in boxes]), np.array([one.step for one in boxes]))
         widest = nearest(self.norm.widest)
-        found = known + step * np.maximum(known, widest / PARTS)
-        found = np.where((found > 0.95 * self.far) | (found >= widest), self.far, found)
+        with np.errstate(invalid="ignore"):  # of no distance at all, where sums are bounded as far as they go
+            found = known + step * np.maximum(known, widest / PARTS)
+        found = np.where((found > 0.95 * self.far) | ~(found < widest), self.far, found)
         return np.asarray(np.minimum(found, (known + np.array([one.short for one in boxes])) / 2))
 
     def _less(self, one: Waiting, within: float) -> Waiting | None:

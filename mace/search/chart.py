@@ -175,8 +175,9 @@ class Chart:
         found = np.empty((len(rows), len(columns)))
         for k, column in enumerate(columns):
             numbers = rows[:, column.feature]
-            if column.values is not None:
-                found[:, k] = np.asarray((*column.values, np.nan))[numbers.astype(np.intp)]  # the last may be missing
+            known = column.on(self.place.axes[column.feature]).values  # a number that stays missing is a level
+            if known is not None:
+                found[:, k] = np.asarray((*known, np.nan))[numbers.astype(np.intp)]  # the last may be missing
                 continue
             gone = np.isnan(numbers)
             if column.rounded_to == "float32":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -16,8 +17,11 @@ import mace
 from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.compilers.enclosures import functions
 from mace.compilers.enclosures.bounds import Bounds, over
+from mace.compilers.enclosures.enclosed import softmax
 from mace.compilers.enclosures.ranges import Range
+from mace.compilers.enclosures.reader import ends_of
 from mace.compilers.enclosures.registry import ENCLOSED, enclosed
+from mace.compilers.enclosures.steps import step_function
 from mace.compilers.library import is_a
 from mace.errors import UnreadableError
 from mace.explain.answer import Answer
@@ -28,6 +32,7 @@ from mace.problem.around import Place
 from mace.problem.distance import norm
 from mace.search.blackbox import Calls
 from mace.search.chart import Chart
+from mace.space.columns import Column
 from mace.space.feature import Feature
 from mace.space.space import Space
 from tests.held import compared
@@ -184,12 +189,86 @@ def test_bounds_are_compared_with_the_model_within_the_time_limit(rows: pd.DataF
     assert any("are not used: time limit (1 s)" in note for note in answer.notes)
 
 
+def test_products_of_many_columns_are_bounded_all_at_once() -> None:
+    """One by one, those of 200 columns took 30 seconds, whatever the time limit was."""
+    rows = np.random.default_rng(0).normal(size=(5, 30))
+    step = sklearn("preprocessing.PolynomialFeatures", degree=3).fit(rows)
+    with mock.patch.object(Bounds, "times", autospec=True, side_effect=Bounds.times) as multiplied:
+        found = over(step_function(step), Range(rows, rows)).said
+    said = step.transform(rows)
+    assert ((found.low <= said) & (said <= found.high)).all()
+    assert multiplied.call_count < 10
+
+
+def test_rows_are_compared_without_looking_for_changes() -> None:
+    """Changes of 400 columns took all of the time limit, and the bounds were not used."""
+    numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["a", "b"])
+    space = Space([Feature(name, "real", -4, 4) for name in numbers])
+    explainer = explainer_of(sklearn("naive_bayes.GaussianNB").fit(numbers, numbers.a > 0), space)
+    assert isinstance(explainer, Unread) and explainer.enclosure is not None
+    calls = Calls(explainer.box, Chart(Place(space, space.axes(numbers.iloc[0].to_dict()), norm("l1", 2))))
+    with mock.patch.object(Bounds, "of_columns", side_effect=Bounds.of_columns) as asked:
+        assert agrees(explainer.enclosure, calls, NEVER, likely=True)
+    assert asked.call_args_list and all(len(call.args) == 1 for call in asked.call_args_list)
+
+
+def test_what_a_function_rounds_is_carried_on_by_what_comes_behind_it() -> None:
+    """Of a logarithm less its mean the margin was a part of what was left, which is less than it had rounded."""
+    axis = Feature("a", "real", 0, 40).axis(20.0)
+    chain: Any = (("log1p", None), ("sub", math.log1p(20)), ("div", 1e-3))
+    close = (axis.start, axis.start + 1)
+    ends = ends_of(Column("a", 0, None, chain), axis, close)
+    assert ends.low < -1e-10 < 0 < 1e-10 < ends.high < 1e-8
+    quantiles = tuple(np.linspace(0, 40, 11).tolist())
+    for normal, least in ((False, 1e-13), (True, 1e-9)):
+        chain = (("quantile", (quantiles, tuple(np.linspace(0, 1, 11).tolist()), normal)),)
+        ends = ends_of(Column("a", 0, None, chain), axis, close)
+        assert least < ends.high - ends.low < 1e-7
+
+
 def test_overflow_bounds_nothing() -> None:
     far = Range(np.array([[-1e200, 1.0]]), np.array([[1e200, 2.0]]))
     for function in (functions.exponential, functions.squared, lambda x: functions.exponential(x).times(x)):
         said = over(function, far).said
         assert not said.high[0, 0] < np.inf and 0 < said.high[0, 1] < 20
     assert not over(functions.reciprocal, far).said.high[0, 0] < np.inf
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_probabilities_are_bounded_where_odds_overflow(count: int) -> None:
+    """They were NaN, and of a class far away in a corner no question about probabilities had bounds."""
+    scores = Range(np.array([[0.0, -3.0, -1e5][:count]]), np.array([[1.0, 50.0, 1e5][:count]]))
+    said = over(softmax, scores).said
+    assert (said.low > -1e-6).all() and (said.high < 1 + 1e-6).all()
+    at = np.array([[0.0, 50.0, -1e5][:count]]), np.array([[0.0, -3.0, 1e5][:count]])
+    for row in at:
+        found = over(softmax, Range(row, row)).said
+        assert np.isfinite(found.low).all() and found.low.sum() == pytest.approx(1, abs=1e-6) == found.high.sum()
+    narrow = Range(np.array([[4.0, 0.0, -800.0][:count]]), np.array([[60.0, 0.0, 0.0][:count]]))
+    assert over(softmax, narrow).said.high[0, 1] < 0.02
+    model = sklearn("naive_bayes.GaussianNB").fit(np.array([[0.0], [1e-3], [50.0], [50.1]]), [0, 0, 1, 1])
+    own = model.predict_proba([[0.0], [50.0]])
+    assert not misses(enclosed(model), *2 * [np.array([[0.0], [50.0]])], np.array([0, 1]), own).any()
+
+
+def test_splines_of_numbers_that_are_large_beside_their_distance_are_bounded() -> None:
+    """How far the ends of a box were from its middle was half of its width, and the middle is rounded."""
+    start, unit = 2.0**30, 2.0**-22  # and the floats there
+    X = start + np.linspace(0, 1, 30)[:, None]
+    step = sklearn("preprocessing.SplineTransformer").fit(X)
+    low = start + 0.3 + unit * np.arange(40)[:, None]
+    for wide in (1, 3):
+        found = over(step_function(step), Range(low, low + wide * unit)).said
+        for place in range(wide + 1):
+            said = step.transform(low + place * unit)
+            assert ((found.low <= said) & (said <= found.high)).all()
+
+
+def test_splines_of_what_is_not_known_bound_nothing() -> None:
+    X = np.linspace(0, 1, 30)[:, None]
+    curves = step_function(sklearn("preprocessing.SplineTransformer").fit(X))
+    found = over(curves, Range(np.array([[np.nan], [0.2]]), np.array([[np.nan], [0.3]]))).said
+    assert np.isnan(found.high[0]).all() and np.isfinite(found.high[1]).all()
 
 
 def test_distances_that_overflow_bound_nothing() -> None:

@@ -450,3 +450,29 @@ def test_calibrated_pipelines_are_only_asked() -> None:
     frame = pd.DataFrame({"a": rng.integers(0, 9, 120), "b": rng.choice(["x", "y"], 120)})
     model = CalibratedClassifierCV(_encoded(OneHotEncoder()), cv=2)
     _asks_for_rows_as_they_are(model.fit(frame, frame.a + 4 * (frame.b == "x").astype(int) > 5), frame)
+
+
+@pytest.mark.parametrize("given", ["array", "encoded"])
+def test_a_number_that_stays_missing_is_given_as_nan(given: Any) -> None:
+    """It was given as 0, and "infeasible" was called proved where a = 4 would do."""
+    space = Space([Feature("a", "integer", 0, 5), Feature("b", "real", -1, 5, missing="keep")])
+
+    def lacking(rows: Any) -> Any:
+        a, b = np.asarray(rows, dtype=float).T
+        return np.where(np.isnan(b) & (a > 3), "yes", "no")
+
+    box = mace.BlackBox(lacking, given=given, classes=["no", "yes"])
+    answer = mace.explain(box, space, {"a": 1, "b": None}, goal="yes")
+    assert answer.status == "optimal" and answer.counterfactuals[0].values == {"a": 4, "b": None}
+
+
+@pytest.mark.parametrize("names", [("f0", "f1"), ("Column_0", "Column_1")])
+def test_columns_that_a_step_picks_by_name_are_called_so(names: Any) -> None:
+    """They were taken for names that a library makes up, and the pipeline was given an array."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({names[0]: rng.integers(0, 9, 80), names[1]: rng.choice(["x", "y"], 80)})
+    columns = ColumnTransformer([("n", "passthrough", [names[0]]), ("c", OneHotEncoder(), [names[1]])])
+    space = Space([Feature(names[0], "integer", 0, 8), Feature(names[1], "categorical", levels=["x", "y"])])
+    for last in (SVC(C=10), LogisticRegression()):
+        model = make_pipeline(columns, last).fit(frame, frame[names[0]] > 4)
+        assert mace.explain(model, space, {names[0]: 1, names[1]: "x"}).status == "optimal"

@@ -204,3 +204,84 @@ def test_a_perceptron_of_ten_numbers_is_proved() -> None:
                                    else model.predict_proba(frame)[:, 1]))]  # fmt: skip
     answer = mace.explain(model, space, row, goal=1, distance="linf", background=frame, timeout=None)
     assert answer.status == "optimal" and answer.oracle == "search (boxes)"
+
+
+@pytest.mark.parametrize("missing", ["keep", "any"])
+def test_a_category_that_may_be_missing_is_bounded_as_long_as_it_is_there(missing: Any) -> None:
+    """That a column knows fewer levels than its feature has ended in a ValueError."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.normal(size=80), "k": rng.choice(["u", "v", "w"], 80)})
+    coded = make_pipeline(SimpleImputer(strategy="most_frequent"), sklearn("preprocessing.OneHotEncoder"))
+    columns = ColumnTransformer([("n", "passthrough", ["a"]), ("k", coded, ["k"])], sparse_threshold=0.0)
+    model = make_pipeline(columns, sklearn("svm.SVC")).fit(rows, rows.a + (rows.k == "v") > 0.5)
+    space = Space([Feature("a", "real", -4, 4), Feature("k", "categorical", levels=["u", "v", "w"], missing=missing)])
+    answer = mace.explain(model, space, {"a": -1.0, "k": "u"}, timeout=None if missing == "keep" else 0.2)
+    assert answer.oracle == ("search (boxes)" if missing == "keep" else "search (tabu)")
+    assert answer.status == ("optimal" if missing == "keep" else "bounded")
+
+
+@pytest.mark.parametrize("name", ["naive_bayes.GaussianNB", "products"])
+def test_numbers_that_are_large_beside_their_range_move_their_columns_by_steps(name: str) -> None:
+    """They were taken to move in proportion, and a bound was proved beyond the nearest point."""
+    from sklearn.pipeline import make_pipeline
+
+    rng = np.random.default_rng(2)
+    unit, wide = 2.0**-7, 100  # of the floats there, and how many of them lie in the range
+    places = rng.integers(0, wide + 1, (100, 2))
+    rows = pd.DataFrame(1.4 * 2.0**45 + places * unit, columns=["a", "b"])
+    curved = places @ rng.normal(size=2) / wide + 0.3 * np.sin(5 * places[:, 0] / wide)
+    products = (sklearn("preprocessing.PolynomialFeatures"), sklearn("linear_model.LogisticRegression"))
+    last = products if name == "products" else (sklearn(name),)
+    model = make_pipeline(sklearn("preprocessing.MinMaxScaler"), *last).fit(rows, curved > np.median(curved))
+    space = Space([Feature(column, "real", rows[column].min(), rows[column].max()) for column in rows])
+    explainer = explainer_of(model, space)
+    assert isinstance(explainer, Unread)
+    values = [np.arange(feature.lower, feature.upper + unit, unit) for feature in space.features]
+    points = pd.DataFrame(np.stack(np.meshgrid(*values), axis=-1).reshape(-1, 2), columns=["a", "b"])
+    said = model.predict(points)
+    widths = np.array([feature.upper - feature.lower for feature in space.features])
+    for at in (1, 19):
+        row, away = rows.iloc[at], said != model.predict(rows.iloc[[at]])[0]
+        place = Place(space, space.axes(row.to_dict()), norm("l1", 2))
+        nearest = (np.abs(points[away] - row).to_numpy() / widths).mean(axis=1).min()
+        found = by_boxes(explainer, place, not said[~away][0])
+        assert float(found.lower) == pytest.approx(nearest, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("name", ["naive_bayes.GaussianNB", "svm.SVC"])
+def test_changes_that_all_cost_nothing_are_answered(name: str) -> None:
+    """Infinity times the largest distance, 0, was the distance within which sums were bounded."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    model = sklearn(name).fit(rows, rows.a + rows.b**2 > 1)
+    space = Space([Feature(column, "real", -4, 4) for column in rows])
+    for spec in ("l0", "l1", "linf"):
+        answer = mace.explain(model, space, rows.iloc[0], distance=spec, weights={"a": 0, "b": 0})
+        assert (answer.status, answer.distance) == ("optimal", 0)
+
+
+def test_weights_that_differ_much_are_told_apart() -> None:
+    """Of a weight of 10^9 beside others of a thousandth, points that were nearer in the last digits were left out."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({name: rng.integers(0, 11, 200) for name in "abc"})
+    slopes = np.random.default_rng(9).normal(size=3)
+    labels = (rows - 5) @ [2.0, *slopes[:2]] > 1 + slopes[2]
+    model = sklearn("svm.SVC", C=10.0).fit(rows, labels)
+    space = Space([Feature(name, "integer", 0, 10) for name in rows])
+    points = pd.DataFrame(np.indices((11, 11, 11)).reshape(3, -1).T, columns=list("abc"))
+    said = model.predict(points)
+    explainer = explainer_of(model, space)
+    assert isinstance(explainer, Unread)
+    for at in range(12):
+        decision = model.predict(rows.iloc[[at]])[0]
+        spec = norm({"l0": "1/2", "l1": "1/2"}, 3, [10**9, "1e-3", "1e-3"])
+        place = Place(space, space.axes(rows.iloc[at].to_dict()), spec)
+        found = by_boxes(explainer, place, not decision)
+        assert found.lower == min(
+            place.distance_of(tuple(point)) for point in points[said != decision].to_numpy().tolist()
+        )

@@ -111,6 +111,15 @@ def _or_before(search: Plain, reply: Found | Unknown) -> Reply:
     return before if known is not None and known > (reply.lower or 0) else reply
 
 
+def nothing_obeys(question: Question, grounded: Grounded, deadline: Deadline) -> Proof | None:
+    """A proof by rules alone that no point is allowed, where what rules say of whole boxes tells it; else None.
+
+    A search by distance would come to it box by box, after seconds.
+    """
+    root = RegionNode(sides_of(grounded, grounded.ground.low, grounded.ground.high))
+    return preorder(root, _closing) if _cut_down(question, root, deadline.share(DIVIDING)) is None else None
+
+
 def divided(question: Question, box: Box, until: Deadline = NEVER) -> RegionNode:
     """A box, cut by rules into at most so many regions that are left open; when the time is over, into fewer."""
     root = RegionNode(box)

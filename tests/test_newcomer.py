@@ -123,6 +123,27 @@ def test_words_that_are_nearly_right_are_named(tree, table):
         mace.__getattr__("present")  # which the tests have imported long ago
 
 
+@pytest.mark.parametrize("row", [0, 30])  # which lacks the goal, which has it: then nothing is searched
+def test_a_wrong_argument_is_one_whether_or_not_it_comes_to_a_search(tree, table, row):
+    explainer = mace.Explainer(tree, mace.Space.from_frame(table[["Age", "Income"]]))
+    for wrong, message in (
+        ({"oracle": "foo"}, "unknown oracle 'foo'"),
+        ({"oracle": "search"}, "only asks the model, and this is asked of a model that is read"),
+        ({"gap": -1}, "gap must be a number >= 0"),
+        ({"diversity": "foo"}, "diversity must be"),
+    ):
+        with pytest.raises(MaceError, match=message) as caught:
+            explainer.explain(table.iloc[row], goal=1, **wrong)
+        assert "Did you mean" not in caught.value.hint
+
+
+@pytest.mark.parametrize("wrong", [{"oracle": "foo"}, {"oracle": "search"}, {"rgap": "x"}])
+def test_an_audit_does_not_ask_every_row_what_cannot_be_asked(tree, table, wrong):
+    space = mace.Space.from_frame(table[["Age", "Income"]])
+    with pytest.raises(MaceError, match=r"oracle|rgap"):
+        mace.audit(tree, space, table, goal=1, n_jobs=1, **wrong)
+
+
 def test_a_refused_model_names_the_nearest_class_that_is_read():
     class ExtraTreesClassifyer:
         def predict(self, X):

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from mace.space.space import Space
 
 FormatOption: TypeAlias = Annotated[Format, typer.Option("--format", help="text or json.")]
-OracleOption: TypeAlias = Annotated[
-    str, typer.Option("--oracle", help="auto, ensembles, networks, smt, z3, cvc5 or search.")
-]
+OracleOption: TypeAlias = Annotated[str, typer.Option("--oracle", help="auto, ensembles, networks, smt, z3 or cvc5.")]
 GroupsOption: TypeAlias = Annotated[str | None, typer.Option("--groups", help="Columns to compare by: Sex,AgeGroup.")]
 SpaceOption: TypeAlias = Annotated[
     str | None,

@@ -149,8 +149,11 @@ def _unpickle(path: Path) -> object:
                 f"{path} needs a module that is not here: {error}",
                 hint="Install what the model was trained with, in the same version.",
             ) from error
-        except MemoryError:
-            raise
+        except MemoryError as error:  # a damaged length asks for any amount
+            raise FileError(
+                f"{path} cannot be read as a pickle: it asks for more memory than there is",
+                hint="It is damaged, or needs a larger machine.",
+            ) from error
         except Exception as error:  # a damaged pickle raises anything at all
             raise FileError(
                 f"{path} cannot be read as a pickle ({type(error).__name__}: {error})",

@@ -144,6 +144,33 @@ def test_an_audit_does_not_ask_every_row_what_cannot_be_asked(tree, table, wrong
         mace.audit(tree, space, table, goal=1, n_jobs=1, **wrong)
 
 
+@pytest.mark.parametrize(
+    ("decisions", "message"),
+    [
+        ({0: "no", 1: "no"}, "calls two classes 'no'"),
+        ({0: "1", 1: "0"}, "calls the class '0' by the label of another class, '1'"),
+        ({0: "no", 1: " "}, "has no name for the class '1'"),
+        ({0: "no", "0": "yes"}, "names the class '0' twice"),
+    ],
+)
+def test_a_word_for_a_decision_stands_for_one_class(table, decisions, message):
+    """An answer said "decision: no, wanted: no"."""
+    with pytest.raises(SpaceError, match=message):
+        mace.Space.from_frame(table[["Age"]], decisions=decisions)
+    mace.Space.from_frame(table[["Age"]], decisions={0: "0", 1: "yes"})
+
+
+def test_a_space_is_understood_only_with_its_rules(table, tmp_path):
+    from mace.cli import app
+
+    mace.Space.from_frame(table[["Age", "Income"]], rules=["Age >= start_Age"]).save(tmp_path / "good.toml")
+    text = (tmp_path / "good.toml").read_text(encoding="utf-8")
+    (tmp_path / "bad.toml").write_text(text.replace("start_Age", "start_Agee"), encoding="utf-8")
+    assert CliRunner().invoke(app, ["inspect", "--space", str(tmp_path / "good.toml")]).exit_code == 0
+    ran = CliRunner().invoke(app, ["inspect", "--space", str(tmp_path / "bad.toml")])
+    assert isinstance(ran.exception, MaceError) and "Did you mean `start_Age`?" in str(ran.exception)
+
+
 def test_a_refused_model_names_the_nearest_class_that_is_read():
     class ExtraTreesClassifyer:
         def predict(self, X):

@@ -123,7 +123,7 @@ class Given(Trained):
                 raise MaceError(f"{option} is about a CSV file, and {self.data} is a data set by name", hint=hint)
             dataset = datasets.load(self.data)
             return dataset.X, read_space(self.space) if self.space else dataset.space
-        from mace.cli.table import read_csv
+        from mace.cli.table import as_declared, read_csv
 
         known = f"Data sets by name: {', '.join(datasets.NAMES)}."
         frame = read_csv(self.data, meant(self.data, datasets.NAMES, known))
@@ -137,7 +137,8 @@ class Given(Trained):
                 )
         frame = frame.drop(columns=[name for _, name in left_out])
         if self.space:
-            return frame, read_space(self.space)
+            space = read_space(self.space)
+            return as_declared(frame, self.data, space), space
         taken, left = self._taken(frame)
         inferred = Space.from_frame(frame[taken])
         say(f"no --space given; inferred from {self.data}:", err=True)

@@ -87,7 +87,7 @@ def _cells(feature: Feature, texts: pd.Series[str], guesses: pd.Series[Any]) -> 
     known = {str(level): level for level in feature.levels if level is not None}
     words = all(isinstance(level, str) for level in known.values())
     return [
-        known[text] if text in known else guess if guess != guess or not words else text
+        known.get(text, guess if guess != guess or not words else text)
         for text, guess in zip(texts, guesses, strict=True)
     ]
 

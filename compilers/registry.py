@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from mace.base.files import read_bytes
 from mace.compilers.catboost.library import LIBRARY as CATBOOST
-from mace.compilers.deployed import Deployed, as_estimator, as_it_is, as_rows, as_values
+from mace.compilers.deployed import Deployed, as_estimator, as_it_is, as_rows, as_values, names_of
 from mace.compilers.interpret.library import LIBRARY as INTERPRET
 from mace.compilers.library import FileType, Intake, Library, Reader, is_class
 from mace.compilers.lightgbm.library import LIBRARY as LIGHTGBM
@@ -233,6 +233,23 @@ def takes_raw(model: Any, space: Space) -> bool:
     final = chain_of(model).final
     library = library_of(final)
     return library is not None and library.categories.takes_raw(final, space)
+
+
+def names_known(model: Any) -> tuple[str, ...] | None:
+    """The names of the columns that a model was fitted on, wherever its library keeps them; None if it knows none."""
+    library = library_of(model)
+    return names_of(model) or (None if library is None else library.names(model))
+
+
+def types_asked(model: Any, space: Space) -> Mapping[str, str]:
+    """`types_of` a model that is only asked; none where it does not say which categories it has."""
+    if chain_of(model).steps is not None:  # its first step is given the frame
+        return {}
+    try:
+        step = step_of(model)
+        return types_of(model, step.on(space) if isinstance(step, Recoding) else step, space, behind=False)
+    except ModelError:
+        return {}
 
 
 def types_of(model: Any, step: Any, space: Space, *, behind: bool) -> Mapping[str, str]:

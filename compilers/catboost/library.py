@@ -50,6 +50,12 @@ def _made(content: Content) -> Any:
         return catboost.CatBoost().load_model(str(path), format="json")
 
 
+def _names(model: Any) -> tuple[str, ...] | None:
+    """Columns of an array are called by their places."""
+    names = tuple(map(str, getattr(model, "feature_names_", None) or ()))
+    return None if names == tuple(map(str, range(len(names)))) else names
+
+
 def _small(frame: Any, labels: Any) -> Any:
     import catboost
 
@@ -75,5 +81,6 @@ LIBRARY = Library(
     unread_files={".cbm": 'Save it as JSON: model.save_model("model.json", format="json").'},
     categories=Categories(step_of),
     intake=Intake(by_column=True),
+    names=_names,
     small=_small,
 )

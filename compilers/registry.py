@@ -8,7 +8,7 @@ find out which class a model has.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -213,8 +213,14 @@ def deployed(model: Any, *, raw: Literal["frame", "array"] | None = None) -> Dep
         found = model.deployed(given)
     else:
         found = as_estimator(model, given) if library is None else library.deployed(model, given)
+    return replace(found, spelled=spelling(model))
+
+
+def spelling(model: Any) -> Callable[[str], str]:
+    """How a model, or the one inside of it, spells the name of a column."""
+    library = library_of(model)
     inside = library if library is None or library.spelled is not str else library_inside(model)
-    return found if inside is None else replace(found, spelled=inside.spelled)
+    return str if inside is None else inside.spelled
 
 
 def step_of(model: Any) -> Any:
@@ -238,7 +244,14 @@ def takes_raw(model: Any, space: Space) -> bool:
 def names_known(model: Any) -> tuple[str, ...] | None:
     """The names of the columns that a model was fitted on, wherever its library keeps them; None if it knows none."""
     library = library_of(model)
-    return names_of(model) or (None if library is None else library.names(model))
+    if (found := names_of(model)) is not None or library is None:
+        return found
+    if (found := library.names(model)) is not None:
+        return found
+    try:
+        return deployed(model).names
+    except ModelError:  # it is not read
+        return None
 
 
 def types_asked(model: Any, space: Space) -> Mapping[str, str]:

@@ -25,7 +25,7 @@ from mace.base.deadline import Deadline, standing, stoppable
 from mace.base.suggestions import among, few, meant
 from mace.cli.options import Given, Limits
 from mace.cli.output import wrapped
-from mace.compilers import read
+from mace.compilers import load_model, read
 from mace.errors import FileError, GoalError, MaceError, ModelError, RowError, SpaceError
 from mace.problem.distance import DistanceError
 from mace.problem.goal_text import parse, wanted
@@ -608,3 +608,31 @@ def test_numbers_that_are_held_as_objects_are_asked_about():
     frame = pd.DataFrame({"a": [1, 2, 3], "b": list("xyz"), "c": [1, "x", 2]}, dtype=object)
     asked = [note for note in mace.Space.from_frame(frame).notes if note.startswith("please check")]
     assert [note.split(":")[1].strip() for note in asked] == ["a"] and "infer_objects()" in asked[0]
+
+
+@pytest.mark.parametrize("kind", ["xgboost", "lightgbm", "catboost"])
+def test_without_a_space_one_is_inferred_of_the_columns_of_a_booster_or_of_its_file(kind, table, tmp_path):
+    """A target that was left in became a feature, which also changes what is near; `my col` was not found at all."""
+    package = pytest.importorskip(kind)
+    name = "my col" if kind == "lightgbm" else "Age"
+    frame = table.rename(columns={"Age": name})[[name, "Income", "Good"]]
+    X, y = frame[[name, "Income"]], frame["Good"]
+    if kind == "catboost":
+        quiet = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}
+        models = [package.CatBoostClassifier(2, depth=2, **quiet).fit(X, y)]
+        models[0].save_model(tmp_path / "model.json", format="json")
+        file = tmp_path / "model.json"
+    elif kind == "xgboost":
+        models = [package.XGBClassifier(n_estimators=2, n_jobs=1).fit(X, y)]
+        models.append(models[0].get_booster())
+        file = tmp_path / "model.json"
+        models[0].save_model(file)
+    else:
+        models = [package.LGBMClassifier(n_estimators=2, min_child_samples=2, n_jobs=1, verbose=-1).fit(X, y)]
+        models.append(models[0].booster_)
+        file = tmp_path / "model.txt"
+        models[1].save_model(file)
+    for model in (*models, load_model(file)):
+        answer = mace.explain(model, frame, frame.iloc[0], goal=1)
+        assert answer.space.names == [name, "Income"] and answer.status == "optimal"
+        assert "left out, since the model does not take them: Good" in answer.notes

@@ -150,13 +150,16 @@ class Given(Trained):
 
     def _taken(self, frame: pd.DataFrame) -> tuple[list[Any], list[str]]:
         """The columns that the model was fitted on, if the table has them all, and the others."""
-        from mace.explain.inferred import columns_of
+        from mace.explain.inferred import columns_of, spelled_by
 
         names = list(frame.columns)
-        taken = set() if self.model is None else set(columns_of(self.read_model()))
-        if not taken or not taken <= set(names):  # fitted on columns that a space encodes, or it does not say
+        if self.model is None:
             return names, []
-        return [name for name in names if name in taken], [str(name) for name in names if name not in taken]
+        taken = set(columns_of(self.read_model()))
+        spelled = {name: to for to, name in spelled_by(self.read_model(), names).items()}
+        if not taken or not taken <= set(spelled.values()):  # fitted on what a space encodes, or it does not say
+            return names, []
+        return [n for n in names if spelled.get(n) in taken], [str(n) for n in names if spelled.get(n) not in taken]
 
     @property
     def favourable(self) -> Any:

@@ -597,7 +597,7 @@ def test_containers_that_are_no_row_and_no_table_say_what_to_give_instead(table)
         with pytest.raises(RowError, match=f"(?s){said}"):
             space.axes(given)
     for given, said in (
-        (csr_matrix(np.eye(3)), r"X\.toarray\(\)"),
+        (csr_matrix(np.eye(3)), r"of shape \(3, 3\).*X\.toarray\(\)"),
         (table.groupby(table.columns[0]), "expected a frame"),
     ):
         with pytest.raises(SpaceError, match=f"(?s){said}"):

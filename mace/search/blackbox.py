@@ -106,7 +106,8 @@ def black_box(model: Any, space: Space) -> BlackBox:
         return BlackBox(model, name=getattr(model, "__name__", type(model).__name__))
     classes = getattr(model, "classes_", None)
     if classes is None:
-        known: Sequence[Label] | None = () if hasattr(model, "fit") else None  # a fitted classifier has its classes
+        # A fitted classifier has its classes, but for OptBinning's scorecards.
+        known: Sequence[Label] | None = () if hasattr(model, "fit") and not hasattr(model, "predict_proba") else None
     else:
         # Of several outputs, a list of the classes of each.
         known = [np.asarray(one).tolist() for one in classes]

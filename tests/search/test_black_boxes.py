@@ -496,3 +496,28 @@ def test_a_file_of_what_is_not_read_says_how_it_is_asked(tmp_path: Path) -> None
     with pytest.raises(UnreadableError, match=r"Load it with its own library: `mace.explain` asks") as caught:
         load_model(tmp_path / "model.json")
     assert ASKED not in str(caught.value)
+
+
+def test_a_scorecard_that_is_only_asked_decides_between_its_classes() -> None:
+    """It has no `classes_`, and was taken for a regression, which has no classes."""
+    optbinning = pytest.importorskip("optbinning")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 6, 200).astype(float), "b": rng.integers(0, 10, 200).astype(float)})
+    process = optbinning.BinningProcess(["a", "b"])
+    model = optbinning.Scorecard(process, LogisticRegression()).fit(frame, (frame["a"] + frame["b"] > 7).astype(int))
+    space = Space([Feature("a", "integer", 0, 5), Feature("b", "integer", 0, 9)])
+    read, only_asked = (
+        mace.explain(model, space, {"a": 0, "b": 0}, goal=1, oracle=oracle) for oracle in ("auto", "search")
+    )
+    assert read.status == only_asked.status == "optimal" and read.distance == only_asked.distance
+
+
+def test_what_a_table_cannot_say_of_a_booster_is_asked() -> None:
+    xgboost, lightgbm = pytest.importorskip("xgboost"), pytest.importorskip("lightgbm")
+    frame = pd.DataFrame({"a": np.arange(40) % 6, "b": np.arange(40) // 4})
+    labels = (frame["a"] + frame["b"] > 7).astype(int)
+    zero = xgboost.XGBClassifier(n_estimators=2, missing=0, n_jobs=1)
+    early = lightgbm.LGBMClassifier(n_estimators=2, pred_early_stop=True, min_child_samples=2, verbose=-1, n_jobs=1)
+    for model in (zero, early):
+        answer = mace.explain(model.fit(frame, labels), frame, frame.iloc[0], goal=1)
+        assert answer.oracle == "search (every point)" and answer.status == "optimal"

@@ -137,6 +137,8 @@ class Library:
     products:      a model whose columns are products of others, of dummies and at most one number each -> the places of
                    those that are multiplied; None for a model without.
     spelled:       how its models spell the name of a column.
+    names:         the names of the columns that a model was fitted on, where it keeps them elsewhere than scikit-learn
+                   does; None where it made them up.
     small:         fits a small model for `mace doctor`, on a frame of numbers and labels 0 and 1; None: none is.
     """
 
@@ -153,6 +155,7 @@ class Library:
     intake: Intake = field(default_factory=Intake)
     products: Callable[[Any], Sequence[Sequence[int]] | None] = _none
     spelled: Callable[[str], str] = str
+    names: Callable[[Any], tuple[str, ...] | None] = _none
     small: Callable[[pd.DataFrame, pd.Series], Any] | None = None
 
 

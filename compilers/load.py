@@ -25,13 +25,14 @@ from mace.compilers.reading import read_chain
 from mace.compilers.registry import FILE_TYPES, LIBRARIES, READERS, chain_of, file_type
 from mace.compilers.sklearn.projections import PATH as PROJECTION
 from mace.compilers.xgboost.dump import Dump
-from mace.errors import FileError, ModelError, UnreadableError
+from mace.errors import ASKED, FileError, ModelError, UnreadableError
 
 # Neighbours are looked up in trees of native code, which trusts their arrays.
 _BOUNDED = tuple(path for path in ENCLOSED if not path.startswith("sklearn.neighbors."))
 MATRICES = (PROJECTION, "sklearn.decomposition.TruncatedSVD")
 """Steps that are one product with a matrix."""
 
+_LOADED = "Load it with its own library: `mace.explain` asks the model that comes of it."  # a file cannot be asked
 BEGIN = 2**16  # bytes of a file that tell text from a pickle
 
 
@@ -105,10 +106,12 @@ def _open(kind: FileType, path: Path, dump: Dump | str | None) -> object:
     """The model in a file that runs nothing."""
     try:
         model = kind.open(path, Opening(dump, _known))
+        if not isinstance(model, ModelFile):
+            _look_through(model)
     except MemoryError:
         raise FileError(f"{path} needs more memory than there is") from None
-    if not isinstance(model, ModelFile):
-        _look_through(model)
+    except UnreadableError as error:
+        raise UnreadableError(error.message, shown=error.shown, hint=error.hint.replace(ASKED, _LOADED)) from None
     return model
 
 
@@ -149,8 +152,11 @@ def _unpickle(path: Path) -> object:
                 f"{path} needs a module that is not here: {error}",
                 hint="Install what the model was trained with, in the same version.",
             ) from error
-        except MemoryError:
-            raise
+        except MemoryError as error:  # a damaged length asks for any amount
+            raise FileError(
+                f"{path} cannot be read as a pickle: it asks for more memory than there is",
+                hint="It is damaged, or needs a larger machine.",
+            ) from error
         except Exception as error:  # a damaged pickle raises anything at all
             raise FileError(
                 f"{path} cannot be read as a pickle ({type(error).__name__}: {error})",

@@ -167,9 +167,10 @@ MOST_OWNERS = 3  # classes or kinds of models by name
 _HEAD = """# What is refused, and what to do instead
 
 A model that is read is answered with certificates; this page says what stands in the way, and how to get there. A model
-of a class that is not read can often still be asked: `mace.explain` searches with its `predict`, and says that nothing
-is proved. There are two exceptions, whose answers are proved without a certificate: small finite spaces, where it asks
-about every point, and models that it bounds over boxes of rows ({boxes}; compilers/COVERAGE.md says what of them).
+of a class that is not read, or with most of what is refused below, can still be asked: `mace.explain` searches with its
+`predict`, and says that nothing is proved. There are two exceptions, whose answers are proved without a certificate:
+small finite spaces, where it asks about every point, and models that it bounds over boxes of rows ({boxes};
+compilers/COVERAGE.md says what of them).
 
 The page is made by `python -m mace.compilers.refused > docs/refused.md`.
 

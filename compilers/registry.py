@@ -8,14 +8,14 @@ find out which class a model has.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mace.base.files import read_bytes
 from mace.compilers.catboost.library import LIBRARY as CATBOOST
-from mace.compilers.deployed import Deployed, as_estimator, as_it_is, as_rows, as_values
+from mace.compilers.deployed import Deployed, as_estimator, as_it_is, as_rows, as_values, names_of
 from mace.compilers.interpret.library import LIBRARY as INTERPRET
 from mace.compilers.library import FileType, Intake, Library, Reader, is_class
 from mace.compilers.lightgbm.library import LIBRARY as LIGHTGBM
@@ -213,8 +213,14 @@ def deployed(model: Any, *, raw: Literal["frame", "array"] | None = None) -> Dep
         found = model.deployed(given)
     else:
         found = as_estimator(model, given) if library is None else library.deployed(model, given)
+    return replace(found, spelled=spelling(model))
+
+
+def spelling(model: Any) -> Callable[[str], str]:
+    """How a model, or the one inside of it, spells the name of a column."""
+    library = library_of(model)
     inside = library if library is None or library.spelled is not str else library_inside(model)
-    return found if inside is None else replace(found, spelled=inside.spelled)
+    return str if inside is None else inside.spelled
 
 
 def step_of(model: Any) -> Any:
@@ -233,6 +239,30 @@ def takes_raw(model: Any, space: Space) -> bool:
     final = chain_of(model).final
     library = library_of(final)
     return library is not None and library.categories.takes_raw(final, space)
+
+
+def names_known(model: Any) -> tuple[str, ...] | None:
+    """The names of the columns that a model was fitted on, wherever its library keeps them; None if it knows none."""
+    library = library_of(model)
+    if (found := names_of(model)) is not None or library is None:
+        return found
+    if (found := library.names(model)) is not None:
+        return found
+    try:
+        return deployed(model).names
+    except ModelError:  # it is not read
+        return None
+
+
+def types_asked(model: Any, space: Space) -> Mapping[str, str]:
+    """`types_of` a model that is only asked; none where it does not say which categories it has."""
+    if chain_of(model).steps is not None:  # its first step is given the frame
+        return {}
+    try:
+        step = step_of(model)
+        return types_of(model, step.on(space) if isinstance(step, Recoding) else step, space, behind=False)
+    except ModelError:
+        return {}
 
 
 def types_of(model: Any, step: Any, space: Space, *, behind: bool) -> Mapping[str, str]:

@@ -31,7 +31,7 @@ from mace.base.exact import above, as_written, below, exact, rounded_text, text
 from mace.base.files import LARGEST, parse_toml, read_text, write_whole
 from mace.certify.export import export_question
 from mace.cli import app
-from mace.cli.table import read_csv
+from mace.cli.table import as_declared, read_csv
 from mace.errors import FileError, MaceError, ModelError, NumberError, RowError, SpaceError
 from mace.report.read import read_audit
 from mace.solve.protocol import memory_asked
@@ -246,6 +246,25 @@ def test_what_is_no_utf_8_says_so_without_the_words_of_a_codec(tmp_path):
         for read in (lambda path: read_csv(str(path)), read_property_file, lambda path: read_text(path, "")):
             with pytest.raises(FileError, match=said):
                 read(tmp_path / "a.csv")
+
+
+def test_a_csv_file_holds_what_the_space_declares(tmp_path):
+    """pandas takes NA for a missing value, 01 for 1, and all numbers of a column for texts where one cell is none."""
+    space = mace.Space(
+        [
+            mace.Feature("region", "categorical", levels=["NA", "EU"]),
+            mace.Feature("zip", "categorical", levels=["01", "10"]),
+            mace.Feature("flag", "binary", levels=["True", "False"]),
+            mace.Feature("n", "integer", 0, 9),
+            mace.Feature("x", "real", 0, 9, missing="keep"),
+        ]
+    )
+    text = "region,zip,flag,n,x,note\nNA,01,True,1,0.5,NA\nEU,10,False,1_0,,a\n,7,no,2,abc,b\n"
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    read = as_declared(read_csv(str(tmp_path / "a.csv")), str(tmp_path / "a.csv"), space)
+    assert read.iloc[0, :5].tolist() == ["NA", "01", "True", 1, 0.5] and pd.isna(read["note"][0])
+    assert read.iloc[1, :4].tolist() == ["EU", "10", "False", "1_0"] and pd.isna(read["x"][1])
+    assert pd.isna(read["region"][2]) and read.iloc[2, 1:5].tolist() == ["7", "no", 2, "abc"]
 
 
 def test_what_is_open_already_is_written_to_and_not_replaced(model, tmp_path):

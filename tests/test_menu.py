@@ -288,6 +288,7 @@ def test_what_a_time_limit_leaves_open_is_undecided():
     menu = explainer.menu(row_of(place), goal=1, timeout=1e-9)
     assert not menu.complete and not menu.cannot and "time limit" in menu.why
     assert "not known" in " ".join(menu.sentences()) and "undecided" in str(menu)
+    assert menu.wanted == "approved"  # as people call it, as in every other menu
 
 
 def test_a_menu_that_is_stopped_keeps_the_points_that_were_found():

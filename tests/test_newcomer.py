@@ -25,7 +25,7 @@ from mace.base.deadline import Deadline, standing, stoppable
 from mace.base.suggestions import among, few, meant
 from mace.cli.options import Given, Limits
 from mace.cli.output import wrapped
-from mace.compilers import read
+from mace.compilers import load_model, read
 from mace.errors import FileError, GoalError, MaceError, ModelError, RowError, SpaceError
 from mace.problem.distance import DistanceError
 from mace.problem.goal_text import parse, wanted
@@ -121,6 +121,54 @@ def test_words_that_are_nearly_right_are_named(tree, table):
         _ = mace.load_model
     with pytest.raises(AttributeError, match=r"before `import mace.present`"):
         mace.__getattr__("present")  # which the tests have imported long ago
+
+
+@pytest.mark.parametrize("row", [0, 30])  # which lacks the goal, which has it: then nothing is searched
+def test_a_wrong_argument_is_one_whether_or_not_it_comes_to_a_search(tree, table, row):
+    explainer = mace.Explainer(tree, mace.Space.from_frame(table[["Age", "Income"]]))
+    for wrong, message in (
+        ({"oracle": "foo"}, "unknown oracle 'foo'"),
+        ({"oracle": "search"}, "only asks the model, and this is asked of a model that is read"),
+        ({"gap": -1}, "gap must be a number >= 0"),
+        ({"diversity": "foo"}, "diversity must be"),
+    ):
+        with pytest.raises(MaceError, match=message) as caught:
+            explainer.explain(table.iloc[row], goal=1, **wrong)
+        assert "Did you mean" not in caught.value.hint
+
+
+@pytest.mark.parametrize("wrong", [{"oracle": "foo"}, {"oracle": "search"}, {"rgap": "x"}])
+def test_an_audit_does_not_ask_every_row_what_cannot_be_asked(tree, table, wrong):
+    space = mace.Space.from_frame(table[["Age", "Income"]])
+    with pytest.raises(MaceError, match=r"oracle|rgap"):
+        mace.audit(tree, space, table, goal=1, n_jobs=1, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "message"),
+    [
+        ({0: "no", 1: "no"}, "calls two classes 'no'"),
+        ({0: "1", 1: "0"}, "calls the class '0' by the label of another class, '1'"),
+        ({0: "no", 1: " "}, "has no name for the class '1'"),
+        ({0: "no", "0": "yes"}, "names the class '0' twice"),
+    ],
+)
+def test_a_word_for_a_decision_stands_for_one_class(table, decisions, message):
+    """An answer said "decision: no, wanted: no"."""
+    with pytest.raises(SpaceError, match=message):
+        mace.Space.from_frame(table[["Age"]], decisions=decisions)
+    mace.Space.from_frame(table[["Age"]], decisions={0: "0", 1: "yes"})
+
+
+def test_a_space_is_understood_only_with_its_rules(table, tmp_path):
+    from mace.cli import app
+
+    mace.Space.from_frame(table[["Age", "Income"]], rules=["Age >= start_Age"]).save(tmp_path / "good.toml")
+    text = (tmp_path / "good.toml").read_text(encoding="utf-8")
+    (tmp_path / "bad.toml").write_text(text.replace("start_Age", "start_Agee"), encoding="utf-8")
+    assert CliRunner().invoke(app, ["inspect", "--space", str(tmp_path / "good.toml")]).exit_code == 0
+    ran = CliRunner().invoke(app, ["inspect", "--space", str(tmp_path / "bad.toml")])
+    assert isinstance(ran.exception, MaceError) and "Did you mean `start_Age`?" in str(ran.exception)
 
 
 def test_a_refused_model_names_the_nearest_class_that_is_read():
@@ -549,7 +597,7 @@ def test_containers_that_are_no_row_and_no_table_say_what_to_give_instead(table)
         with pytest.raises(RowError, match=f"(?s){said}"):
             space.axes(given)
     for given, said in (
-        (csr_matrix(np.eye(3)), r"X\.toarray\(\)"),
+        (csr_matrix(np.eye(3)), r"of shape \(3, 3\).*X\.toarray\(\)"),
         (table.groupby(table.columns[0]), "expected a frame"),
     ):
         with pytest.raises(SpaceError, match=f"(?s){said}"):
@@ -560,3 +608,31 @@ def test_numbers_that_are_held_as_objects_are_asked_about():
     frame = pd.DataFrame({"a": [1, 2, 3], "b": list("xyz"), "c": [1, "x", 2]}, dtype=object)
     asked = [note for note in mace.Space.from_frame(frame).notes if note.startswith("please check")]
     assert [note.split(":")[1].strip() for note in asked] == ["a"] and "infer_objects()" in asked[0]
+
+
+@pytest.mark.parametrize("kind", ["xgboost", "lightgbm", "catboost"])
+def test_without_a_space_one_is_inferred_of_the_columns_of_a_booster_or_of_its_file(kind, table, tmp_path):
+    """A target that was left in became a feature, which also changes what is near; `my col` was not found at all."""
+    package = pytest.importorskip(kind)
+    name = "my col" if kind == "lightgbm" else "Age"
+    frame = table.rename(columns={"Age": name})[[name, "Income", "Good"]]
+    X, y = frame[[name, "Income"]], frame["Good"]
+    if kind == "catboost":
+        quiet = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}
+        models = [package.CatBoostClassifier(2, depth=2, **quiet).fit(X, y)]
+        models[0].save_model(tmp_path / "model.json", format="json")
+        file = tmp_path / "model.json"
+    elif kind == "xgboost":
+        models = [package.XGBClassifier(n_estimators=2, n_jobs=1).fit(X, y)]
+        models.append(models[0].get_booster())
+        file = tmp_path / "model.json"
+        models[0].save_model(file)
+    else:
+        models = [package.LGBMClassifier(n_estimators=2, min_child_samples=2, n_jobs=1, verbose=-1).fit(X, y)]
+        models.append(models[0].booster_)
+        file = tmp_path / "model.txt"
+        models[1].save_model(file)
+    for model in (*models, load_model(file)):
+        answer = mace.explain(model, frame, frame.iloc[0], goal=1)
+        assert answer.space.names == [name, "Income"] and answer.status == "optimal"
+        assert "left out, since the model does not take them: Good" in answer.notes

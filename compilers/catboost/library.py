@@ -17,13 +17,17 @@ from mace.compilers.model_file import Format, ModelFile
 from mace.tables.table import Ensemble, Table
 
 
+def _names(model: Any) -> tuple[str, ...] | None:
+    """Columns of an array are called by their places."""
+    names = tuple(map(str, getattr(model, "feature_names_", None) or ()))
+    return None if names == tuple(map(str, range(len(names)))) or not all(names) else names
+
+
 def _deployed(model: Any, given: Given, table: Table | None = None) -> Deployed:
     """Classes as CatBoostClassifier gives them, in one dimension; of a model without classes its number.
 
     table: of a file, whose loss the library is not told.
     """
-    names = tuple(map(str, model.feature_names_))
-    known = None if names == tuple(map(str, range(len(names)))) or not all(names) else names
     known_table = read_model(model) if table is None else table
     assert isinstance(known_table, Ensemble)
     classes = bool(known_table.classes)
@@ -38,7 +42,7 @@ def _deployed(model: Any, given: Given, table: Table | None = None) -> Deployed:
     def probabilities(frame: Any) -> Any:
         return np.asarray(model.predict(given(frame), prediction_type="Probability", thread_count=1))
 
-    return Deployed(predict, known, "", probabilities if two else None)
+    return Deployed(predict, _names(model), "", probabilities if two else None)
 
 
 def _made(content: Content) -> Any:
@@ -75,5 +79,6 @@ LIBRARY = Library(
     unread_files={".cbm": 'Save it as JSON: model.save_model("model.json", format="json").'},
     categories=Categories(step_of),
     intake=Intake(by_column=True),
+    names=_names,
     small=_small,
 )

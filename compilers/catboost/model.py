@@ -22,7 +22,7 @@ import numpy as np
 from mace.base.files import read_bytes
 from mace.compilers.formats.fields import Fields, fields_of, shown, writable
 from mace.compilers.tree_arrays import refuse_size
-from mace.errors import FileError, ModelError
+from mace.errors import FileError, ModelError, UnreadableError
 from mace.tables.table import Label
 
 LARGEST_FILE = 2**28  # bytes; JSON takes some twelve times as much when it is read
@@ -155,7 +155,7 @@ def _refuse_statistics(whole: Fields) -> None:
     """Raise if a tree asks for statistics of categories: a model may keep some that none asks for."""
     text = json.dumps(whole.values.get("oblivious_trees") or whole.values.get("trees"))
     if '"OnlineCtr"' in text:
-        raise ModelError(
+        raise UnreadableError(
             "CatBoost's statistics of categories over the target (CTR) are not supported, and trees of this model ask "
             "for them",
             hint=_CTR,
@@ -178,7 +178,9 @@ def _loss(info: Fields) -> str:
     loss = fields_of(parameters, info.where, "`params`").fields("loss_function").text("type")
     known = (*TWO, *MANY, *NUMBERS, *EXPONENTIALS)
     if loss not in known:
-        raise ModelError(f"CatBoost's loss {loss[:60]!r} is not supported", hint=f"Supported are {', '.join(known)}.")
+        raise UnreadableError(
+            f"CatBoost's loss {loss[:60]!r} is not supported", hint=f"Supported are {', '.join(known)}."
+        )
     return loss
 
 

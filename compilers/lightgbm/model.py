@@ -22,7 +22,7 @@ from typing import Any
 
 from mace.base.files import no_text, read_bytes
 from mace.compilers.formats.fields import LONGEST_TEXT, shown, writable
-from mace.errors import FileError, ModelError
+from mace.errors import FileError, ModelError, UnreadableError
 
 VERSIONS = ("v3", "v4")
 LARGEST_FILE = 2**30
@@ -87,7 +87,7 @@ def checked(text: str) -> str:
             raise ModelError(f"{_DAMAGED} tree {number} has another number than its place")
         where = f"{_DAMAGED} tree {number}"
         if "is_linear=1" in lines[start:stop]:  # before its lines are known: such a tree has more of them
-            raise ModelError(
+            raise UnreadableError(
                 f"tree {number} of the LightGBM model has linear leaves, which is not supported",
                 hint="Fit it with linear_tree=False: leaves that are numbers.",
             )
@@ -112,7 +112,7 @@ def _objective(header: Mapping[str, str]) -> tuple[int, str]:
     classes = whole(header, "num_class", 1, MOST_OUTPUTS)
     name, *options = given.split(" ")
     if name not in ("binary", *MANY, *NUMBERS, *EXPONENTIALS) or "sqrt" in options or (name in MANY) != (outputs > 1):
-        raise ModelError(
+        raise UnreadableError(
             f"LightGBM's objective {given[:60]!r} with {outputs} outputs is not supported",
             hint=f"Supported are binary, multiclass, {', '.join((*NUMBERS, *EXPONENTIALS))}.",
         )

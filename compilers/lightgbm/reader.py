@@ -24,7 +24,7 @@ import numpy as np
 
 from mace.compilers.lightgbm.model import AVERAGE, EXPONENTIALS, MANY, checked
 from mace.compilers.tree_arrays import checked_tree, refuse_size
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.members import Members, truncated
 from mace.tables.table import HALF_OF_SIGMOID, Compare, Decision, Ensemble, Label, Link, Tree
 
@@ -45,7 +45,7 @@ def read_wrapper(model: Any) -> Ensemble:
             f"this {type(model).__name__} is not fitted ({error})", hint="Call its `fit` first."
         ) from error
     if _switched_on(model.get_params().get("pred_early_stop")):
-        raise ModelError(
+        raise UnreadableError(
             f"this {type(model).__name__} stops adding trees where a row seems decided (pred_early_stop=True), "
             "which is not supported",
             hint="Call set_params(pred_early_stop=False): then `predict` adds all trees.",

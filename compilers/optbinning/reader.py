@@ -21,7 +21,7 @@ from mace.compilers.recoding import Recoding
 from mace.compilers.sklearn.common import fitted, name_of
 from mace.compilers.sklearn.linear import read_linear
 from mace.compilers.tree_arrays import checked_tree
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.members import Members, equal_to
 from mace.tables.table import Ensemble, Tree
 
@@ -33,12 +33,12 @@ def read_scorecard(model: Any) -> Ensemble:
     """The table of a Scorecard."""
     estimator, process = fitted(model, "estimator_"), fitted(model, "binning_process_")
     if not hasattr(estimator, "coef_") or not hasattr(estimator, "classes_") or len(estimator.classes_) != 2:
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} over a {name_of(estimator)} is not supported",
             hint="Supported are linear classifiers of scikit-learn, for two classes.",
         )
     if getattr(process, "binning_transform_params", None):
-        raise ModelError(f"{name_of(model)} with binning_transform_params is not supported")
+        raise UnreadableError(f"{name_of(model)} with binning_transform_params is not supported")
     line = read_linear(estimator)
     names, chosen = list(process.variable_names), [str(name) for name in process.get_support(names=True)]
     weights, bias = line.layers[0].weights[:, 0], float(line.layers[0].bias[0])

@@ -91,11 +91,14 @@ class CompiledPipeline:
     def row(self, values: Mapping[str, Any]) -> NDArray[np.float64]:
         """A row of the space as the table's columns; shape (columns,)."""
         out = []
+        level: dict[int, int] = {}  # of a feature: it may have a column for each of thousands
         for column in self.columns:
             feature = self.space.features[column.feature]
             value = values[feature.name]
             if column.values is not None:
-                out.append(column.values[feature.levels.index(value)])
+                if column.feature not in level:
+                    level[column.feature] = feature.levels.index(value)
+                out.append(column.values[level[column.feature]])
             else:
                 out.append(
                     column.of(column.given(exact(value)))

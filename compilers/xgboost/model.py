@@ -151,7 +151,7 @@ def _refuse_unsupported(version: list[int], booster: str, objective: str) -> Non
             f"XGBoost's booster {booster[:60]!r} is not supported", hint='Supported are "gbtree" and "dart".'
         )
     if objective not in OBJECTIVES:
-        raise ModelError(
+        raise UnreadableError(
             f"XGBoost's objective {objective[:60]!r} is not supported",
             hint=f"Supported are {', '.join(sorted(OBJECTIVES))}.",
         )
@@ -282,10 +282,13 @@ _TREE = (
 
 def _tree(tree: Fields, number: int, columns: int) -> dict[str, Any]:
     """One tree without the nodes that pruning deleted, whose arrays are as long as one another."""
-    tree.only(_TREE)
     parameters = tree.fields("tree_param") if "tree_param" in tree.values else Fields({}, tree.where)
     if (size := parameters.whole("size_leaf_vector", 0, MOST_OUTPUTS, 0)) > 1:
-        raise ModelError(f"tree {number} of the XGBoost model has leaves with {size} numbers, which is not supported")
+        raise UnreadableError(
+            f"tree {number} of the XGBoost model has leaves with {size} numbers, which is not supported",
+            hint='Fit it with multi_strategy="one_output_per_tree", the default: leaves that are numbers.',
+        )
+    tree.only(_TREE)  # Leaves with several numbers bring members of their own.
     if tree.whole("id", 0, MOST_TREES, number) != number:
         raise tree.wrong("has another number than its place")
     left = tree.wholes("left_children", "int32", -1, 2**31 - 1)

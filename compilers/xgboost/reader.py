@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from mace.compilers.formats.ubjson import parse
 from mace.compilers.tree_arrays import checked_tree, refuse_size
 from mace.compilers.xgboost.model import OBJECTIVES, checked, trees_of
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 from mace.tables.members import Members, truncated
 from mace.tables.table import Compare, Decision, Ensemble, Floats, Label, Link, Tree
 
@@ -57,7 +57,7 @@ def read_wrapper(model: Any) -> Ensemble:
     known = getattr(model, "classes_", None) if hasattr(type(model), "predict_proba") else None
     classes = None if known is None else tuple(np.asarray(known).tolist())
     if model.missing is not None and not np.isnan(model.missing):
-        raise ModelError(f"{type(model).__name__} takes {model.missing!r} as missing; only NaN is supported")
+        raise UnreadableError(f"{type(model).__name__} takes {model.missing!r} as missing; only NaN is supported")
     table = read_booster(booster, rounds, classes)
     if known is None and table.classes:
         raise ModelError(

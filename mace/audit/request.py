@@ -14,7 +14,8 @@ from mace.base.escape import short
 from mace.base.files import make_folder
 from mace.errors import GoalError, MaceError
 from mace.problem.goal_text import wanted
-from mace.solve.protocol import jobs_asked, memory_asked
+from mace.solve.choice import known
+from mace.solve.protocol import Gap, jobs_asked, memory_asked
 from mace.space.space import Space
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Request:
         Deadline.asked(self.timeout)
         memory_asked(self.memory_mb)
         jobs_asked(self.n_jobs)
+        known(self.oracle)
+        Gap.asked(self.gap, self.rgap)
         for name in self.protected:
             _ = self.space[name]
         if self.limit is not None and (not isinstance(self.limit, int) or self.limit < 1):

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 
 def describe_space(space: Space) -> dict[str, Any]:
-    """Every feature in one row, the rules, and what was inferred."""
+    """Every feature in one row, the rules, and what was inferred; raises ProgramError for what is no rule of it."""
+    from mace.problem.programs import rule_of
+
+    for rule in space.rules:  # else the first question about the space finds it
+        rule_of(rule, space)
     return {
         "name": space.name,
         "features": [

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from mace.space.space import Space
 
 FormatOption: TypeAlias = Annotated[Format, typer.Option("--format", help="text or json.")]
-OracleOption: TypeAlias = Annotated[
-    str, typer.Option("--oracle", help="auto, ensembles, networks, smt, z3, cvc5 or search.")
-]
+OracleOption: TypeAlias = Annotated[str, typer.Option("--oracle", help="auto, ensembles, networks, smt, z3 or cvc5.")]
 GroupsOption: TypeAlias = Annotated[str | None, typer.Option("--groups", help="Columns to compare by: Sex,AgeGroup.")]
 SpaceOption: TypeAlias = Annotated[
     str | None,
@@ -125,7 +123,7 @@ class Given(Trained):
                 raise MaceError(f"{option} is about a CSV file, and {self.data} is a data set by name", hint=hint)
             dataset = datasets.load(self.data)
             return dataset.X, read_space(self.space) if self.space else dataset.space
-        from mace.cli.table import read_csv
+        from mace.cli.table import as_declared, read_csv
 
         known = f"Data sets by name: {', '.join(datasets.NAMES)}."
         frame = read_csv(self.data, meant(self.data, datasets.NAMES, known))
@@ -139,7 +137,8 @@ class Given(Trained):
                 )
         frame = frame.drop(columns=[name for _, name in left_out])
         if self.space:
-            return frame, read_space(self.space)
+            space = read_space(self.space)
+            return as_declared(frame, self.data, space), space
         taken, left = self._taken(frame)
         inferred = Space.from_frame(frame[taken])
         say(f"no --space given; inferred from {self.data}:", err=True)
@@ -151,13 +150,16 @@ class Given(Trained):
 
     def _taken(self, frame: pd.DataFrame) -> tuple[list[Any], list[str]]:
         """The columns that the model was fitted on, if the table has them all, and the others."""
-        from mace.explain.inferred import columns_of
+        from mace.explain.inferred import columns_of, spelled_by
 
         names = list(frame.columns)
-        taken = set() if self.model is None else set(columns_of(self.read_model()))
-        if not taken or not taken <= set(names):  # fitted on columns that a space encodes, or it does not say
+        if self.model is None:
             return names, []
-        return [name for name in names if name in taken], [str(name) for name in names if name not in taken]
+        taken = set(columns_of(self.read_model()))
+        spelled = {name: to for to, name in spelled_by(self.read_model(), names).items()}
+        if not taken or not taken <= set(spelled.values()):  # fitted on what a space encodes, or it does not say
+            return names, []
+        return [n for n in names if spelled.get(n) in taken], [str(n) for n in names if spelled.get(n) not in taken]
 
     @property
     def favourable(self) -> Any:

@@ -1,8 +1,9 @@
 """A CSV file as a frame, with the columns that its first line names.
 
-In:  a path.    Out: a frame.
+In:  a path; a space, if one is given.    Out: a frame.
 Promise: what pandas would guess is refused: which of two columns of one name is meant, and that the first value of
-each row is its label where the first line has one name too few.
+each row is its label where the first line has one name too few. Where a space says what a column holds, nothing is
+guessed: the level "NA" is no missing value, "01" is no number, and a cell that is no number spoils no other one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import csv
 import re
 import warnings
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import short
 from mace.base.files import no_text, reason
@@ -18,6 +21,9 @@ from mace.errors import FileError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mace.space.feature import Feature
+    from mace.space.space import Space
 
 _OTHERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _EXPECTED = "Expected are a first line with the names of the columns, commas between values, and UTF-8."
@@ -51,6 +57,47 @@ def read_csv(path: str, hint: str = "") -> pd.DataFrame:
     if (twice := _twice(path, names)) is not None:
         raise FileError(f"{path}: two columns are called {short(twice)}", hint="Rename one of them, or leave it out.")
     return frame
+
+
+def as_declared(frame: pd.DataFrame, path: str, space: Space) -> pd.DataFrame:
+    """The table that `read_csv` read from a file, with the values that the features of a space have there."""
+    import pandas as pd
+
+    guessed = [f for f in space.features if f.name in frame.columns and _is_guess(f, frame[f.name])]
+    if not guessed or not Path(path).is_file():  # what comes through a pipe is read once
+        return frame
+    texts = pd.read_csv(path, index_col=False, usecols=[f.name for f in guessed], dtype=str, keep_default_na=False)
+    read = {f.name: pd.Series(_cells(f, texts[f.name], frame[f.name]), frame.index, dtype=object) for f in guessed}
+    return frame.assign(**read)
+
+
+def _is_guess(feature: Feature, column: pd.Series[Any]) -> bool:
+    """Whether pandas may have taken a cell of a column for something else than the feature has."""
+    if feature.numeric:
+        return column.dtype.kind not in "iuf"
+    return any(isinstance(level, str) for level in feature.levels) and (
+        column.dtype.kind in "iufb" or bool(column.isna().any())
+    )
+
+
+def _cells(feature: Feature, texts: pd.Series[str], guesses: pd.Series[Any]) -> list[Any]:
+    """The values of a column: numbers or levels by their texts; what is none stays as it is, for a message."""
+    if feature.numeric:
+        return [guess if guess != guess else _number(text) for text, guess in zip(texts, guesses, strict=True)]
+    known = {str(level): level for level in feature.levels if level is not None}
+    words = all(isinstance(level, str) for level in known.values())
+    return [
+        known.get(text, guess if guess != guess or not words else text)
+        for text, guess in zip(texts, guesses, strict=True)
+    ]
+
+
+def _number(text: str) -> object:
+    """The number that a text is; else the text."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text.replace("_", "no digit"))
+    return text
 
 
 def _twice(path: str, names: list[str]) -> str | None:

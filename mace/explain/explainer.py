@@ -38,7 +38,7 @@ from mace.explain.levels import by_priority
 from mace.explain.reading import read_model
 from mace.explain.recall import read
 from mace.explain.row_solver import RowSolver
-from mace.explain.search import Search, Searched, exclusion
+from mace.explain.search import Search, Searched, exclusion, least_apart
 from mace.explain.set_answer import set_answer
 from mace.explain.settings import GoalSpec, Settings
 from mace.problem import missing
@@ -286,6 +286,8 @@ class Explainer:
             raise MaceError(f"count must be a whole number from 1 to {MOST_ANSWERS:,}, got {short(count)}")
         if count > 1 and len(self.priorities) > 1 and diversity not in ("features", "points"):
             raise MaceError('with several objectives, diversity is "features" or "points"')
+        if not together:
+            least_apart(diversity)
         if together and (len(self.priorities) > 1 or self.priorities[0].unit != 1):
             raise MaceError("answers that are found together have one objective, which is a distance")
 

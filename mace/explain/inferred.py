@@ -8,6 +8,7 @@ everything that was taken for granted stands in `space.notes`, and in short in t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,16 +38,16 @@ class Inferred(NamedTuple):
 def inferred(model: object, given: Any) -> Inferred:
     """The space of a frame for a model; raises ModelError where the frame lacks a column that the model takes."""
     frame = as_frame(given)
-    taken = columns_of(model)
-    left = [str(name) for name in frame.columns if str(name) not in taken] if taken else []
+    taken, known = columns_of(model), spelled_by(model, frame.columns)
+    left = [str(name) for spelled, name in known.items() if spelled not in taken] if taken else []
     if taken and len(left) < len(frame.columns):  # an array has names of its own
-        absent = [name for name in taken if name not in frame.columns]
+        absent = [name for name in taken if name not in known]
         if absent and left:
             raise ModelError(
                 f"the model takes a column `{absent[0]}`, which the frame has not",
                 hint=among(absent[0], frame.columns),
             )
-        frame = frame[[name for name in taken if name in frame.columns]]
+        frame = frame[[known[name] for name in taken if name in known]]
     else:
         left = []
     space = Space.from_frame(frame, name=INFERRED)
@@ -68,7 +69,19 @@ def columns_of(model: object) -> list[str]:
         found = getattr(model, name, None)
         if found is not None:
             return [str(column) for column in found]
-    return []
+    from mace.compilers.registry import names_known
+
+    return list(names_known(model) or ())
+
+
+def spelled_by(model: object, names: Iterable[Any]) -> dict[str, Any]:
+    """Names of columns by what they are to the model: LightGBM writes `my col` as `my_col`."""
+    if isinstance(model, Path):
+        return {str(name): name for name in names}
+    from mace.compilers.registry import spelling
+
+    spelled = spelling(model)
+    return {spelled(str(name)): name for name in names}
 
 
 def _inputs(path: Path) -> list[str]:

@@ -192,7 +192,7 @@ class _Menus:
         return Menu(
             start=question.values(question.start),
             decision=self.decided,
-            wanted=ways[0].answer.wanted if ways else cannot[0].answer.wanted if cannot else question.goal.text,
+            wanted=question.goal.named(question.space.called),
             ways=ways,
             cannot=sorted(cannot, key=lambda one: (-len(one.features), one.features)),
             undecided=sorted({self._called(mask) for mask in sets.undecided}),

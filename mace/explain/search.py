@@ -33,7 +33,7 @@ from mace.problem.plausibility import from_row, least_of
 from mace.problem.proof import FromRow, Leaf, Proof, ProofNode
 from mace.problem.question import Question
 from mace.solve.background import Background
-from mace.solve.choice import choose
+from mace.solve.choice import choose, known
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, bring_in, conclude, pull_back
 from mace.solve.ensembles.mean_cover import Refuted
 from mace.solve.ensembles.mean_search import PATIENCE
@@ -101,6 +101,11 @@ class Search:
     rgap: object
     callback: Callable[[Bracket], None] | None
     beside: Beside | None = None
+
+    def __post_init__(self) -> None:
+        # Not only where it comes to a search: a row may have the goal already.
+        known(self.oracle)
+        Gap.asked(self.gap, self.rgap)
 
     def watch(self, bracket: Bracket) -> None:
         """Say how far the search is."""
@@ -378,8 +383,14 @@ def exclusion(question: Around, point: Point, diversity: object) -> Avoid:
     """What a later answer must not be, once a point was found."""
     if diversity == "points":
         return AvoidPoint(point)
-    if diversity == "features":
-        return AvoidChanges(question.changed(point))
+    radius = least_apart(diversity)
+    return AvoidChanges(question.changed(point)) if radius is None else AvoidNear(point, radius)
+
+
+def least_apart(diversity: object) -> Fraction | None:
+    """The least distance between answers; None where they differ in another way. Raises MaceError."""
+    if diversity in ("features", "points"):
+        return None
     try:
         radius = as_written(diversity)
     except NumberError as error:
@@ -389,4 +400,4 @@ def exclusion(question: Around, point: Point, diversity: object) -> Avoid:
         ) from None
     if radius <= 0:
         raise MaceError(f"the least distance between answers must be > 0, got {short(diversity)}")
-    return AvoidNear(point, radius)
+    return radius

@@ -300,7 +300,7 @@ class _Check:
                 f"the loop index {name} is read outside its loop", node.span, "Assign it to a variable in the loop."
             )
         if node.name not in assigned:
-            known = [*self.fixed, *assigned, *self.known]
+            known = list(dict.fromkeys([*self.fixed, *assigned, *self.known]))
             close = closest(node.name, known)
             return self._wrong(
                 f"{name} is not an input, a constant or a variable", node.span,

@@ -26,7 +26,7 @@ from mace.explain.answer import Answer
 from mace.explain.explainer import Explainer
 from mace.explain.goal_rows import have_goal
 from mace.metrics import measures
-from mace.metrics.frames import answers, paired
+from mace.metrics.frames import answers, framed, paired
 from mace.metrics.validity import valid
 from mace.problem.goal_text import wanted
 from mace.space.space import Space
@@ -172,6 +172,7 @@ def compare(
     named = dict(models) if isinstance(models, Mapping) else {"model": models}
     if not named:
         raise MaceError("models are a dict: the name of a model -> the model; got none")
+    framed(rows)
     same = Shared(rows, space, goal, rows if data is None else data, prices, asked)
     lines: list[Line] = []
     optima: dict[str, list[Answer]] = {}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.arguments import is_frame
 from mace.base.escape import short
 from mace.base.suggestions import few, meant
 from mace.base.values import plain
@@ -48,8 +49,18 @@ class Pairs(NamedTuple):
         return [group for group in np.split(np.arange(len(self.person)), cuts) if len(group)]
 
 
+def framed(rows: object) -> None:
+    """Raise RowError for what are no rows of a frame, whose index says which is which."""
+    if not is_frame(rows):
+        raise RowError(
+            f"the rows that were explained are a frame in the space's columns, got {type(rows).__name__}",
+            hint="Of a single row: frame.iloc[[0]].",
+        )
+
+
 def paired(rows: pd.DataFrame, counterfactuals: pd.DataFrame, space: Space) -> Pairs:
     """Match counterfactuals with their rows by the index; raises RowError for frames that do not fit."""
+    framed(rows)
     given = answers(counterfactuals, space)
     if not rows.index.is_unique:
         raise RowError("the rows' index has a label twice", hint="rows = rows.reset_index(drop=True)")

@@ -20,10 +20,10 @@ from mace.base.deadline import NEVER, Deadline
 from mace.base.escape import short
 from mace.base.suggestions import few
 from mace.base.values import plain
-from mace.compilers.deployed import names_of
 from mace.compilers.pipeline.rows import frame_of, markers_of, probes
 from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.pipeline.walk import quiet
+from mace.compilers.registry import names_known, types_asked
 from mace.errors import MaceError, ModelError
 from mace.search.asked import ExhaustedError
 from mace.search.chart import Chart, Floats
@@ -106,7 +106,8 @@ def black_box(model: Any, space: Space) -> BlackBox:
         return BlackBox(model, name=getattr(model, "__name__", type(model).__name__))
     classes = getattr(model, "classes_", None)
     if classes is None:
-        known: Sequence[Label] | None = () if hasattr(model, "fit") else None  # a fitted classifier has its classes
+        # A fitted classifier has its classes, but for OptBinning's scorecards.
+        known: Sequence[Label] | None = () if hasattr(model, "fit") and not hasattr(model, "predict_proba") else None
     else:
         # Of several outputs, a list of the classes of each.
         known = [np.asarray(one).tolist() for one in classes]
@@ -122,7 +123,7 @@ def black_box(model: Any, space: Space) -> BlackBox:
 
 def _given(model: Any, space: Space) -> Literal["frame", "encoded", "array"]:
     """What an object with `predict` takes."""
-    names, columns = names_of(model), [column.name for column in space.columns]
+    names, columns = names_known(model), [column.name for column in space.columns]
     count = getattr(model, "n_features_in_", None)
     if names is not None:
         if list(names) == columns:
@@ -152,7 +153,7 @@ def _takes_raw(model: Any, space: Space) -> bool:
         return bool(differ) and is_pipeline(model)
     try:
         with quiet():
-            model.predict(frame_of(space, probes(space, {}), names_of(model), {}, {}))
+            model.predict(frame_of(space, probes(space, {}), names_known(model), {}, types_asked(model, space)))
     except Exception:  # noqa: BLE001  a library may raise anything at all where it is given texts
         return False
     return True
@@ -168,7 +169,10 @@ class Calls:
         self.box, self.chart, self.deadline = box, chart, deadline
         self.failed = 0
         self._model = getattr(box.predict, "__self__", None)
-        self._markers = {} if self._model is None or box.given != "frame" else markers_of(self._model)
+        framed = self._model is not None and box.given == "frame"
+        self._names = names_known(self._model) if framed else None
+        self._markers = markers_of(self._model) if framed else {}
+        self._types = types_asked(self._model, chart.place.space) if framed else {}
         self._remembered: tuple[Floats, NDArray[Any]] | None = None
 
     def answers(self, rows: Floats) -> NDArray[Any]:
@@ -273,7 +277,7 @@ class Calls:
         """Rows as the functions take them."""
         self._last, space = rows, self.chart.place.space
         if self.box.given == "frame":
-            return frame_of(space, self.chart.values(rows), names_of(self._model), self._markers, {})
+            return frame_of(space, self.chart.values(rows), self._names, self._markers, self._types)
         matrix = self.chart.matrix(rows, space.columns)
         if self.box.given == "array":
             return matrix

@@ -36,15 +36,25 @@ class Chosen(NamedTuple):
     note: str
 
 
+def known(name: str) -> None:
+    """Raise MaceError for what is no name of an oracle."""
+    if name == "search":
+        raise MaceError(
+            'oracle="search" only asks the model, and this is asked of a model that is read',
+            hint=f"`mace.explain` and `mace explain` take it. Here use one of {', '.join(ORACLES)}.",
+        )
+    if name not in ORACLES:
+        offered = (*ORACLES, "search")
+        raise MaceError(f"unknown oracle {short(name)}", hint=meant(name, offered, f"Use one of {', '.join(offered)}."))
+
+
 def choose(question: Question, name: str = "auto") -> Chosen:
     """The oracle of a name; for "auto" the prover for the question's kind of model where it takes it, else the solvers.
 
     Raises MaceError for an unknown name, where a prover asked for by name does not take the question, and where solvers
     are needed and none is installed.
     """
-    if name not in ORACLES:
-        offered = (*ORACLES, "search")  # which only asks the model, and so is no oracle of a question
-        raise MaceError(f"unknown oracle {short(name)}", hint=meant(name, offered, f"Use one of {', '.join(offered)}."))
+    known(name)
     prover = _made_for(question) if name == "auto" else name if name in PROVERS else None
     reason = PROVERS[prover].accepts(question) if prover is not None else None
     if prover is not None and reason is None:
@@ -70,4 +80,4 @@ def _made_for(question: Question) -> str | None:
     return "ensembles" if isinstance(question.model, Ensemble) else "networks"
 
 
-__all__ = ["ORACLES", "PROVERS", "Chosen", "choose"]
+__all__ = ["ORACLES", "PROVERS", "Chosen", "choose", "known"]

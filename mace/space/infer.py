@@ -39,7 +39,7 @@ def as_frame(given: Any) -> pd.DataFrame:
     if array.ndim != 2:
         raise SpaceError(
             f"expected a frame, or an array of shape (rows, columns); got {type(given).__name__} "
-            f"of shape {array.shape}",
+            f"of shape {getattr(given, 'shape', array.shape)}",  # of a sparse matrix numpy makes a single object
             hint="X.toarray() gives one." if hasattr(given, "toarray") else _FRAME,
         )
     return pd.DataFrame(array, columns=pd.Index([f"x{place}" for place in range(array.shape[1])])).infer_objects()

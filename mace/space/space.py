@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.arguments import is_frame, spelled, spelled_class
+from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.suggestions import among, few, meant
 from mace.base.values import hashed, no_single, plain
@@ -65,7 +66,7 @@ class Space:
         object.__setattr__(self, "features", tuple(self.features))
         object.__setattr__(self, "rules", (self.rules,) if isinstance(self.rules, str) else tuple(self.rules))
         object.__setattr__(self, "notes", tuple(self.notes))
-        object.__setattr__(self, "decisions", {str(label): str(name) for label, name in self.decisions.items()})
+        object.__setattr__(self, "decisions", _decisions(self.decisions))
         if not self.features:
             raise SpaceError("a space needs at least one feature")
         for what, names in (
@@ -364,6 +365,26 @@ def _cells(feature: Feature, frame: pd.DataFrame) -> Cells:
             row = plain(frame.index[cells.index(cell)])
             raise RowError(f"row {row!r}, {error.message}", shown=error.shown, hint=error.hint) from None
     return Cells(cells, read)
+
+
+def _decisions(given: Mapping[Any, str]) -> dict[str, str]:
+    """What people call classes, by label as text; raises SpaceError where one word would stand for two of them."""
+    called: dict[str, str] = {}
+    for label, name in ((str(label), str(name)) for label, name in given.items()):
+        if not name.strip():
+            raise SpaceError(f"`decisions` has no name for the class {short(label)}", hint="Leave the class out.")
+        if label in called:
+            raise SpaceError(f"`decisions` names the class {short(label)} twice")
+        if name in called.values():
+            raise SpaceError(f"`decisions` calls two classes {short(name)}", hint="Give each a name of its own.")
+        called[label] = name
+    for label, name in called.items():
+        if name != label and name in called:
+            raise SpaceError(
+                f"`decisions` calls the class {short(label)} by the label of another class, {short(name)}",
+                hint="Give it another name.",
+            )
+    return called
 
 
 def _names(given: str | Iterable[str]) -> tuple[str, ...]:

@@ -112,6 +112,10 @@ WRONG: dict[str, tuple[Any, str]] = {
     "lengths": (lambda d: first_tree(d)["default_left"].pop(), "arrays of different lengths"),
     "no trees": (lambda d: d["learner"]["gradient_booster"]["model"].pop("trees"), "it has no `trees`"),
     "number": (lambda d: first_tree(d)["split_conditions"].__setitem__(0, "x"), "no readable arrays"),
+    "leaves with several numbers": (
+        lambda d: (first_tree(d)["tree_param"].update(size_leaf_vector="3"), first_tree(d).update(leaf_weights=[])),
+        'leaves with 3 numbers, which is not supported\nFit it with multi_strategy="one_output_per_tree"',
+    ),
 }
 
 

@@ -61,7 +61,7 @@ def test_an_absent_file_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::mace.compilers.load.PickleWarning")
-@pytest.mark.parametrize("content", [b"", b"hello.", b"\x80\x04\x95", b"\x80\x63junk"])
+@pytest.mark.parametrize("content", [b"", b"hello.", b"\x80\x04\x95", b"\x80\x63junk", b"\x80\x04\x8e" + b"\x11" * 8])
 def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "model.pkl"
     path.write_bytes(content)

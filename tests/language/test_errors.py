@@ -78,6 +78,7 @@ def test_a_message_has_place_caret_and_next_step() -> None:
         ("return age > 1", "A rule is one expression"),
         ("age > 1; age < 3", "`;` has no place in this language"),
         ("height > 1", "The names are age, owns"),
+        ("age > 1 implies height > 1", "The names are age, owns."),
         ("", "expected an expression, found the end of the text"),
     ],
 )

@@ -167,6 +167,8 @@ def test_a_frame_that_does_not_fit_says_where(frame, said):
 def test_rows_need_labels_of_their_own():
     with pytest.raises(RowError, match="a label twice"):
         metrics.sparsity(pd.concat([ROWS, ROWS]), FOUND, SPACE)
+    with pytest.raises(RowError, match=r"the rows that were explained are a frame .* got Series"):
+        metrics.sparsity(ROWS.iloc[0], FOUND, SPACE)
 
 
 def test_missing_values_count_as_their_cost():

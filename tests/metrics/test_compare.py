@@ -113,6 +113,8 @@ def test_what_does_not_fit_is_said(tree, rows, optima):
         mace.compare(tree, rows, {"ours": frame}, LOANS.space, goal=1, optimum=optima[:2])
     with pytest.raises(MaceError, match="a frame in the space's columns, got list"):
         mace.compare(tree, rows, {"x": [1]}, LOANS.space, goal=1)
+    with pytest.raises(MaceError, match="the rows that were explained are a frame"):
+        mace.compare(tree, rows.iloc[0], {"ours": frame}, LOANS.space, goal=1)
 
 
 def test_a_method_without_answers_is_a_line_of_nothing(tree, rows, optima):

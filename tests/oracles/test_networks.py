@@ -18,14 +18,14 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import exact
 from mace.certify import recheck
 from mace.certify.writer import certificate
-from mace.problem.distance import Norm, norm
+from mace.problem.distance import Charge, Norm, norm
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.proof import Phase, Proof
 from mace.problem.question import Goal, Question
 from mace.proofs.check import check
 from mace.solve import compiled
 from mace.solve.driver import bracket_optimum
-from mace.solve.networks import points, start
+from mace.solve.networks import points, start, values
 from mace.solve.networks import proof as networks_proof
 from mace.solve.networks import search as networks_search
 from mace.solve.networks.balls import in_balls
@@ -39,7 +39,7 @@ from mace.solve.networks.search import Search
 from mace.solve.networks.simplex import CUTOFF, STUCK
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
 from mace.solve.witnesses import Witnesses
-from mace.space.axes import GridAxis, Side, whole
+from mace.space.axes import GridAxis, LevelAxis, Side, whole
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.table import Layer, Network, decision_for
@@ -857,3 +857,20 @@ def test_bounds_of_hidden_units_hold_where_large_weights_cancel() -> None:
             for unit, value in enumerate(sums):
                 assert exact(float(node.units.L[k, unit])) <= value <= exact(float(node.units.U[k, unit]))
             values = [max(value, Fraction(0)) for value in sums]
+
+
+def test_the_columns_of_a_feature_with_many_levels_are_made_exact_once_a_number(monkeypatch: pytest.MonkeyPatch):
+    """With 1,000 levels they are a million numbers, all of them 0 or 1, which took four seconds."""
+    levels, asked = 40, list[float]()
+    columns = tuple(tuple(float(j == k) for j in range(levels)) for k in range(levels))
+    axis = LevelAxis("c", levels, (1 << levels) - 1, 3)
+    charge = Charge(Fraction(0), Fraction(1, 2), Fraction(0))
+
+    def counted(value: float) -> Fraction:
+        asked.append(value)
+        return exact(value)
+
+    monkeypatch.setattr(values, "exact", counted)
+    found = values._of_levels(axis, charge, (*columns, None))
+    assert sorted(asked) == [0.0, 1.0]
+    assert len(found) == levels and found[5].columns[5] == found[5].below and not any(found[5].columns[6:])

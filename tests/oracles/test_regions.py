@@ -19,8 +19,9 @@ from mace.problem.question import Question
 from mace.solve.conditions import broken
 from mace.solve.ensembles import obeying, prover, regions
 from mace.solve.ensembles.cells import ground
-from mace.solve.ensembles.plain import sides_of
+from mace.solve.ensembles.plain import Plain, sides_of
 from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.forms.program import Program
 from mace.solve.protocol import Found, Limits, Refuted, Unknown
 from mace.space.axes import full, holds
 from tests.clocks import Ticking
@@ -169,3 +170,23 @@ def test_rules_that_a_nearest_point_would_break_leave_no_gap() -> None:
     assert answer.status == "optimal" and answer.certificate.check().accepted
     free = mace.explain(model, mace.Space(features), row, goal=True)
     assert free.distance < answer.distance
+
+
+@pytest.mark.parametrize(
+    ("objective", "rules"),
+    [
+        ("l1", ["a < 0"]), ("l1", ["a + b < 0"]), ("l1", ['a > 3 implies c == "y"', 'c == "x"', "a > 3"]),
+        ("closeness", ["a + b < 0"]),
+    ],
+)  # fmt: skip
+def test_where_rules_leave_nothing_nothing_is_searched(
+    objective: str, rules: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search by distance came to it box by box: ten seconds before ten trees."""
+    frame = pd.DataFrame({"a": [0, 2, 4, 6], "b": [6, 0, 4, 2], "c": list("xyxy")})
+    space = mace.Space.from_frame(frame)
+    forest = RandomForestClassifier(3, random_state=0).fit(space.encode(frame), [0, 0, 1, 1])
+    monkeypatch.setattr(Plain, "search", None)
+    monkeypatch.setattr(Program, "solve", None)
+    answer = mace.explain(forest, space, frame.iloc[0], goal=1, rules=rules, objectives=[objective], background=frame)
+    assert answer.status == "infeasible" and answer.certificate.check().accepted

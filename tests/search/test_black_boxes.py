@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
 import mace
+from mace.compilers import load_model
 from mace.datasets import load
-from mace.errors import GoalError, MaceError, ModelError
+from mace.errors import ASKED, GoalError, MaceError, ModelError, UnreadableError
 from mace.explain.answer import UNREAD
 from mace.space.feature import Feature
 from mace.space.space import Space
@@ -476,3 +478,72 @@ def test_columns_that_a_step_picks_by_name_are_called_so(names: Any) -> None:
     for last in (SVC(C=10), LogisticRegression()):
         model = make_pipeline(columns, last).fit(frame, frame[names[0]] > 4)
         assert mace.explain(model, space, {names[0]: 1, names[1]: "x"}).status == "optimal"
+
+
+def _booster(kind: str, frame: pd.DataFrame, labels: Any) -> Any:
+    """A booster over a frame with categories that no reader takes."""
+    package = pytest.importorskip(kind.split()[0])
+    match kind:
+        case "xgboost":
+            made = package.XGBClassifier(n_estimators=3, objective="binary:hinge", enable_categorical=True, n_jobs=1)
+        case "lightgbm":
+            made = package.LGBMClassifier(n_estimators=3, min_child_samples=5, linear_tree=True, verbose=-1, n_jobs=1)
+        case _:
+            settings: dict[str, Any] = {"verbose": 0, "allow_writing_files": False, "thread_count": 1}
+            made = package.CatBoostClassifier(3, one_hot_max_size=1, cat_features=["c"], **settings)
+    return made.fit(frame, labels)
+
+
+@pytest.mark.parametrize("kind", ["xgboost", "lightgbm", "catboost"])
+def test_a_booster_of_categories_that_is_not_read_is_asked_about_them(kind: str) -> None:
+    """They were given what the space encodes, or texts that were no categories; CatBoost's defaults are among them."""
+    rng = np.random.default_rng(0)
+    words = rng.choice(["u", "v", "w"], 200)
+    frame = pd.DataFrame({"a": rng.integers(0, 6, 200).astype(float), "c": words if kind == "catboost" else 0})
+    if kind != "catboost":
+        frame["c"] = pd.Categorical(words)
+    model = _booster(kind, frame, (frame["a"] + 2 * (words == "u") > 3).astype(int))
+    space = Space([Feature("a", "integer", 0, 5), Feature("c", "categorical", levels=["u", "v", "w"])])
+    answer = mace.explain(model, space, {"a": 0, "c": "v"}, goal=1)
+    assert answer.oracle == "search (every point)"
+    points = pd.DataFrame(list(itertools.product(range(6), ["u", "v", "w"])), columns=["a", "c"]).astype({"a": float})
+    asked = points if kind == "catboost" else points.assign(c=pd.Categorical(points["c"]))
+    good = points[np.asarray(model.predict(asked)) == 1]
+    assert answer.status == "optimal"
+    assert answer.distance == pytest.approx(float(np.min(good["a"] / 10 + (good["c"] != "v") / 2)))
+
+
+def test_a_file_of_what_is_not_read_says_how_it_is_asked(tmp_path: Path) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    frame = pd.DataFrame({"a": range(6)})
+    xgboost.XGBClassifier(n_estimators=2, objective="binary:hinge").fit(frame, [0, 0, 0, 1, 1, 1]).save_model(
+        tmp_path / "model.json"
+    )
+    with pytest.raises(UnreadableError, match=r"Load it with its own library: `mace.explain` asks") as caught:
+        load_model(tmp_path / "model.json")
+    assert ASKED not in str(caught.value)
+
+
+def test_a_scorecard_that_is_only_asked_decides_between_its_classes() -> None:
+    """It has no `classes_`, and was taken for a regression, which has no classes."""
+    optbinning = pytest.importorskip("optbinning")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 6, 200).astype(float), "b": rng.integers(0, 10, 200).astype(float)})
+    process = optbinning.BinningProcess(["a", "b"])
+    model = optbinning.Scorecard(process, LogisticRegression()).fit(frame, (frame["a"] + frame["b"] > 7).astype(int))
+    space = Space([Feature("a", "integer", 0, 5), Feature("b", "integer", 0, 9)])
+    read, only_asked = (
+        mace.explain(model, space, {"a": 0, "b": 0}, goal=1, oracle=oracle) for oracle in ("auto", "search")
+    )
+    assert read.status == only_asked.status == "optimal" and read.distance == only_asked.distance
+
+
+def test_what_a_table_cannot_say_of_a_booster_is_asked() -> None:
+    xgboost, lightgbm = pytest.importorskip("xgboost"), pytest.importorskip("lightgbm")
+    frame = pd.DataFrame({"a": np.arange(40) % 6, "b": np.arange(40) // 4})
+    labels = (frame["a"] + frame["b"] > 7).astype(int)
+    zero = xgboost.XGBClassifier(n_estimators=2, missing=0, n_jobs=1)
+    early = lightgbm.LGBMClassifier(n_estimators=2, pred_early_stop=True, min_child_samples=2, verbose=-1, n_jobs=1)
+    for model in (zero, early):
+        answer = mace.explain(model.fit(frame, labels), frame, frame.iloc[0], goal=1)
+        assert answer.oracle == "search (every point)" and answer.status == "optimal"

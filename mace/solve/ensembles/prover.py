@@ -96,6 +96,11 @@ class EnsembleOracle(Witnessing):
             self._grounded = self._ground(deadline)
         bound = Bound() if radius is None else Bound(radius, inclusive=not strict)
         point = self._first(self._grounded, best, bound, deadline)
+        if point is None and self.question.rules:
+            from mace.solve.ensembles.regions import nothing_obeys
+
+            if (proof := nothing_obeys(self.question, self._grounded, deadline)) is not None:
+                return Refuted(proof)
         room = min(limits.memory or _MEMORY, _MEMORY)
         refuted, proved = Fraction(0), None
         if point is None and bound.distance is None:

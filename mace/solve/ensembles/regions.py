@@ -103,6 +103,15 @@ def by_regions(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | Non
     return search.at_least(Found(search.point, lower, proof, why if lower < found else ""))
 
 
+def nothing_obeys(question: Question, grounded: Grounded, deadline: Deadline) -> Proof | None:
+    """A proof by rules alone that no point is allowed, where what rules say of whole boxes tells it; else None.
+
+    A search by distance would come to it box by box, after seconds.
+    """
+    root = RegionNode(sides_of(grounded, grounded.ground.low, grounded.ground.high))
+    return preorder(root, _closing) if _cut_down(question, root, deadline.share(DIVIDING)) is None else None
+
+
 def divided(question: Question, box: Box, until: Deadline = NEVER) -> RegionNode:
     """A box, cut by rules into at most so many regions that are left open; when the time is over, into fewer."""
     root = RegionNode(box)

@@ -79,6 +79,8 @@ class Search:
 
     def run(self) -> None:
         """Search until the bounds are close enough; raises TimeOverError, before which every box is kept or closed."""
+        if self.ruled_out(self.root):  # a relaxation of many trees takes many seconds
+            return
         self.push(self.root, (PartBound(0.0, None),) * len(self.frames))
         if self.best is not None:
             self.polish(self.best)
@@ -145,10 +147,8 @@ class Search:
     def enter(self, half: Branch, axis: int, node: FormsNode, relaxed: Relaxed | None) -> None:
         """Keep half of a box that was divided on an axis, unless the question's conditions close it."""
         question = self.question
-        for k, rule in enumerate(question.rules):
-            if axis in rule.reads.values() and broken(question, k, half.box):
-                half.leaf = Leaf("rule", k)
-                return
+        if self.ruled_out(half, axis):
+            return
         most = question.most_changes
         if most is not None:
             moved = sum(not holds(side, one.start) for side, one in zip(half.box, question.axes, strict=True))
@@ -161,6 +161,14 @@ class Search:
             bound = one.bound if by is None else self.frames[part].bound(half.box, by)
             known.append(PartBound(bound, by) if bound > one.bound else one)
         self.push(half, tuple(known))
+
+    def ruled_out(self, branch: Branch, axis: int | None = None) -> bool:
+        """Whether some rule closes a box; of a half, some rule that reads the axis on which it was divided."""
+        for k, rule in enumerate(self.question.rules):
+            if (axis is None or axis in rule.reads.values()) and broken(self.question, k, branch.box):
+                branch.leaf = Leaf("rule", k)
+                return True
+        return False
 
     def better(self, part: int, node: FormsNode, relaxed: Relaxed) -> PartBound:
         """What is known of a part once its relaxation is solved."""

@@ -254,8 +254,11 @@ def _column(values: tuple[float, ...] | None, level: int) -> Fraction:
 @lru_cache(maxsize=1024)  # axes start from few levels, and all rows ask about all of them
 def _of_levels(axis: LevelAxis, charge: Charge, columns: tuple[tuple[float, ...] | None, ...]) -> dict[int, Worth]:
     """All levels of a feature, not to be changed."""
+    # A column a level, of 0 and 1: as many numbers as levels squared, and two of them differ.
+    known = {value: exact(value) for value in set[float]().union(*filter(None, columns))}
+    none = Fraction(0)
     return {
-        level: _worth(charge, axis.delta(level), [_column(values, level) for values in columns])
+        level: _worth(charge, axis.delta(level), [none if one is None else known[one[level]] for one in columns])
         for level in range(axis.count)
     }
 

@@ -27,7 +27,8 @@ class Turn(NamedTuple):
 
 
 # Goes on with the search for points with one part that are nearer than the best point known, for a turn; the longer,
-# the higher its number is: None for one without end. It may end earlier.
+# the higher its number is. It may end earlier. None: all other parts are done with, so that the turn need not end, and
+# its bounds are those of the question.
 Search: TypeAlias = Callable[[Point | None, int | None, Deadline], Turn]
 
 
@@ -48,7 +49,8 @@ def by_parts(
         for part in left:
             if part in turns and deadline.over:
                 continue
-            turn = searches[part](best, None if len(left) == 1 else number, deadline.share(2 / (len(left) + 1)))
+            alone = len(left) == 1 and not any(_open(turn) for other, turn in turns.items() if other != part)
+            turn = searches[part](best, None if alone else number, deadline.share(2 / (len(left) + 1)))
             found = turn.reply
             if isinstance(found, Found) and (best is None or distance_of(found.point) < distance_of(best)):
                 best = found.point
@@ -89,6 +91,11 @@ def chained(proofs: Sequence[Proof | None]) -> Proof | None:
             found.append(GoalPart(part))
         found += proof
     return found
+
+
+def _open(turn: Turn) -> bool:
+    """Whether a search was not at its end."""
+    return turn.paused or (not isinstance(turn.reply, Refuted) and bool(turn.reply.why))
 
 
 def _better(turn: Turn, before: Turn) -> Turn:

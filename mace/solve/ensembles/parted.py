@@ -76,8 +76,9 @@ class _Part:
             count = len(search.grounded.aim.begin) - 1
             terms = Terms(search.bound, best, search.gap, deadline, search.room // count, search.jobs)
             self.plain = Plain(search.witnesses, self.grounded, terms, self.forest)
-            self.plain.tells, self.plain.ruled = False, search.ruled
+            self.plain.ruled = search.ruled
         one = self.plain
+        one.tells = number is None
         if best is not None and best != one.point:
             one.point, one.bound = best, Bound(search.question.distance_of(best))
             one.book.settled[:] = 0

@@ -48,7 +48,7 @@ def parted(witnesses: Witnesses, best: Point | None, asked: Asked, searched: Sea
                 own = own._replace(radius=witnesses.question.distance_of(known), strict=True)
             elif part in nowhere:
                 return Turn(nowhere[part], paused=False)
-            reply = _of_part(witnesses, part, own, searched)
+            reply = _of_part(witnesses, part, own, searched, hears=number is None)
             if isinstance(reply, Refuted) and own.radius is None:
                 # Multipliers that show this count too little against a distance, should one be found for another part.
                 nowhere[part] = reply
@@ -66,12 +66,15 @@ def parted(witnesses: Witnesses, best: Point | None, asked: Asked, searched: Sea
     return by_parts(searches, best, distance_of, asked.limits.deadline, order)
 
 
-def _of_part(witnesses: Witnesses, part: int, asked: Asked, searched: Searched) -> Reply:
-    """The reply about one part; what was refused meanwhile is refused of all."""
+def _of_part(witnesses: Witnesses, part: int, asked: Asked, searched: Searched, *, hears: bool) -> Reply:
+    """The reply about one part; what was refused meanwhile is refused of all.
+
+    hears: whether whoever hears bounds hears those of this part.
+    """
     question = witnesses.question
     own = Witnesses(question.at_part(part))
-    # Nobody hears bounds that are those of one part.
-    own.replay = None if witnesses.replay is None else replace(witnesses.replay, hearing=None)
+    replay = witnesses.replay
+    own.replay = replay if hears or replay is None else replace(replay, hearing=None)
     own.refused = [*witnesses.refused]
     reply = searched(own, asked)
     for avoid in own.refused[len(witnesses.refused) :]:

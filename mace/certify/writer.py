@@ -29,7 +29,7 @@ from mace.certify.numbers import canonical, text
 from mace.certify.statement import norm_of, statement
 from mace.errors import CertificateError
 from mace.problem.distance import Norm
-from mace.problem.proof import GoalPart, Proof, ProofNode, pieces
+from mace.problem.proof import Proof, ProofNode, pieces
 from mace.problem.question import Question
 from mace.proofs.convert import elaborated
 from mace.proofs.reader import uncollected
@@ -204,14 +204,14 @@ def _of_network(
 
     found: list[list[Any]] = []
     for part, begin, end in pieces(proof):
-        found += [write(node) for node in proof[begin - 1 : begin] if isinstance(node, GoalPart)]
+        found += [] if part is None else [write(proof[begin - 1])]
         asked = question if part is None else question.at_part(part)
         own = of_network(asked, lower, proof[begin:end], write, look)
         if own is None:
             converted: list[list[Any]] = elaborated(said, [write(node) for node in proof], known, look)[1]
             return converted
         found += own
-    return found
+    return found + [write(node) for node in proof[end:]]
 
 
 def zipped(raw: bytes) -> bytes:

@@ -168,17 +168,17 @@ class Piece(NamedTuple):
 def pieces(proof: Proof) -> list[Piece]:
     """What follows the divisions of the goal with which a proof begins: of each part one piece; without any, all of it.
 
-    Such a proof divides the goal into all its parts, in their order: `mace.solve.by_parts`.
+    Such a proof divides the goal into all its parts until none is left: `mace.solve.by_parts`.
     """
-    found, begin, part = [], 0, 0
-    while begin < len(proof) and isinstance(proof[begin], GoalPart):
-        begin, left, end = begin + 1, 1, begin + 1
+    found, begin = list[Piece](), 0
+    while isinstance(node := proof[begin], GoalPart):
+        end, left = begin + 1, 1
         while left:
             left += _CHILDREN.get(type(proof[end]), 0) - 1
             end += 1
-        found.append(Piece(part, begin, end))
-        begin, part = end, part + 1
-    return [*found, Piece(part if found else None, begin, len(proof))]
+        found.append(Piece(node.number, begin + 1, end))
+        begin = end
+    return found or [Piece(None, 0, len(proof))]
 
 
 _CHILDREN: dict[type, int] = {Split: 2, GoalPart: 2, Phase: 2, Bounds: 1, Tighten: 1}

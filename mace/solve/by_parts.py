@@ -14,16 +14,21 @@ from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
 from mace.base.deadline import Deadline
-from mace.problem.proof import GoalPart, Proof
+from mace.problem.proof import GoalPart, Leaf, Proof
 from mace.solve.protocol import Found, ProvedBound, Refuted, Reply, Unknown
 from mace.space.axes import Point
 
 
 class Turn(NamedTuple):
-    """What a search said at the end of a turn; paused: it would go on."""
+    """What a search said at the end of a turn.
+
+    paused: it would go on. claim: below which distance its proof shows that there is nothing, where that need not show
+    it of a smaller one.
+    """
 
     reply: Reply
     paused: bool
+    claim: Fraction | None = None
 
 
 # Goes on with the search for points with one part that are nearer than the best point known, for a turn; the longer,
@@ -58,22 +63,37 @@ def by_parts(
         left = [] if deadline.over else [part for part in left if turns[part].paused]
         left.sort(key=lambda part: _lower(turns[part].reply))
         number += 1
+    if best is not None:
+        _prove_again(searches, turns, best, distance_of(best), deadline)
     why = deadline.why if any(turn.paused for turn in turns.values()) else ""
-    return together([turns[part].reply for part in range(len(searches))], best, distance_of, why)
+    return together([turns[part] for part in range(len(searches))], best, distance_of, why)
+
+
+def _prove_again(
+    searches: Sequence[Search], turns: dict[int, Turn], best: Point, distance: Fraction, deadline: Deadline
+) -> None:
+    """Ask those again whose proofs are of larger distances than that of the best point, while there is time."""
+    for part, turn in turns.items():
+        if turn.claim is None or turn.claim <= distance or _open(turn) or deadline.over:
+            continue
+        again = searches[part](best, 0, deadline)
+        if isinstance(again.reply, Refuted):
+            turns[part] = again
 
 
 def together(
-    replies: Sequence[Reply], best: Point | None, distance_of: Callable[[Point], Fraction], why: str = ""
+    turns: Sequence[Turn], best: Point | None, distance_of: Callable[[Point], Fraction], why: str = ""
 ) -> Reply:
     """One reply for all parts of a goal, in its order.
 
     best: the nearest point with the goal that is known. why: what ended a search that was not at its end.
     """
+    replies = [turn.reply for turn in turns]
     bounds = [ProvedBound(_lower(reply), reply.proof) for reply in replies]
-    proof = chained([bound.proof for bound in bounds])
+    proof = chained([turn.reply.proof for turn in turns])
     lowers = [bound.lower for reply, bound in zip(replies, bounds, strict=True) if not isinstance(reply, Refuted)]
     whys = [why, *(reply.why for reply in replies if not isinstance(reply, Refuted))]
-    why, spare = next(filter(None, whys), ""), _spare(replies, bounds)
+    why, spare = next(filter(None, whys), ""), _spare(turns)
     if best is None:
         return Unknown(why, min(lowers), proof, spare) if lowers else Refuted(proof)
     distance = distance_of(best)
@@ -87,10 +107,8 @@ def chained(proofs: Sequence[Proof | None]) -> Proof | None:
     for part, proof in enumerate(proofs):
         if proof is None:
             return None
-        if part < len(proofs) - 1:
-            found.append(GoalPart(part))
-        found += proof
-    return found
+        found += [GoalPart(part), *proof]
+    return [*found, Leaf("empty")]
 
 
 def _open(turn: Turn) -> bool:
@@ -101,7 +119,7 @@ def _open(turn: Turn) -> bool:
 def _better(turn: Turn, before: Turn) -> Turn:
     """The turn, or where a search begins anew and got less far what it said before."""
     ended = isinstance(turn.reply, Refuted) or not turn.reply.why
-    return turn if ended or _lower(turn.reply) >= _lower(before.reply) else Turn(before.reply, turn.paused)
+    return turn if ended or _lower(turn.reply) >= _lower(before.reply) else before._replace(paused=turn.paused)
 
 
 def _lower(reply: Reply) -> Fraction:
@@ -109,11 +127,13 @@ def _lower(reply: Reply) -> Fraction:
     return Fraction(0) if isinstance(reply, Refuted) else reply.lower or Fraction(0)
 
 
-def _spare(replies: Sequence[Reply], bounds: Sequence[ProvedBound]) -> ProvedBound | None:
+def _spare(turns: Sequence[Turn]) -> ProvedBound | None:
     """A bound with a shorter proof, where some part has one."""
-    shorter = [None if isinstance(reply, Refuted) else reply.spare for reply in replies]
+    shorter = [None if isinstance(turn.reply, Refuted) else turn.reply.spare for turn in turns]
     if not any(shorter):
         return None
-    chosen = [one or bound for one, bound in zip(shorter, bounds, strict=True)]
-    least = [one.lower for reply, one in zip(replies, chosen, strict=True) if not isinstance(reply, Refuted)]
+    chosen = [
+        spare or ProvedBound(_lower(turn.reply), turn.reply.proof) for spare, turn in zip(shorter, turns, strict=True)
+    ]
+    least = [one.lower for one, turn in zip(chosen, turns, strict=True) if not isinstance(turn.reply, Refuted)]
     return ProvedBound(min(least), chained([one.proof for one in chosen]))

@@ -16,20 +16,19 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.neural_network import MLPClassifier
 
 from mace import Explainer, Space
-from mace.base.deadline import Deadline
+from mace.base.deadline import NEVER, Deadline
 from mace.certify.writer import certificate
-from mace.problem.proof import GoalPart, Leaf, Split, pieces
+from mace.problem.proof import GoalPart, Leaf, Proof, Split, pieces
 from mace.solve import by_parts
 from mace.solve.ensembles import greedy, lined, parted, plain, prover, stalled
 from mace.solve.ensembles.cells import ground
 from mace.solve.ensembles.prover import EnsembleOracle
-from mace.solve.protocol import Found, Limits, Refuted, Unknown
+from mace.solve.protocol import Found, Limits, ProvedBound, Refuted, Reply, Unknown
+from mace.space.axes import Point
 from mace.space.feature import Feature
 from tests.clocks import Ticking
 from tests.oracles.small_ensembles import bounds, random_question
 from tests.oracles.test_relaxation import the_answer_is_that_of_enumeration
-
-FOUR = range(4)
 
 
 @pytest.fixture
@@ -77,7 +76,7 @@ def test_boosting_of_many_classes_is_proved_by_parts(monkeypatch: pytest.MonkeyP
     explainer = Explainer(model, Space.from_frame(X))
     answer = explainer.explain(X.iloc[0])
     assert answer.status == "optimal" and answer.proof is not None
-    assert [node.number for node in answer.proof if isinstance(node, GoalPart)] == [0, 1]
+    assert [node.number for node in answer.proof if isinstance(node, GoalPart)] == [0, 1, 2]
     assert answer.certificate.check().accepted
     monkeypatch.setattr(parted, "MOST", 0.0)
     assert explainer.explain(X.iloc[0]).exact_distance == answer.exact_distance
@@ -132,24 +131,45 @@ def test_the_pieces_of_a_proof_are_those_of_its_parts() -> None:
     cut, leaf = Split(0, 1), Leaf("trees")
     proofs = [[cut, leaf, leaf], [leaf], [cut, cut, leaf, leaf, leaf], [leaf]]
     whole = by_parts.chained(proofs)
-    assert whole is not None
+    assert whole is not None and whole[-1] == Leaf("empty")
     assert [whole[piece.begin : piece.end] for piece in pieces(whole)] == proofs
-    assert [piece.part for piece in pieces(whole)] == list(FOUR)
+    assert [piece.part for piece in pieces(whole)] == [0, 1, 2, 3]
     assert pieces([cut, leaf, leaf]) == [(None, 0, 3)]
     assert by_parts.chained([[leaf], None]) is None
+
+
+def test_a_proof_of_a_larger_distance_is_found_again() -> None:
+    """Bounds of hidden units may come out worse in a smaller ball, so that a proof need not hold there."""
+    asked = list[tuple[int, Point | None]]()
+    leaf: Proof = [Leaf("trees")]
+
+    def far(best: Point | None, number: int | None, _: Deadline) -> by_parts.Turn:
+        asked.append((0, best))
+        return by_parts.Turn(Refuted([*leaf]), paused=False, claim=None if best is None else Fraction(best[0]))
+
+    def near(best: Point | None, number: int | None, _: Deadline) -> by_parts.Turn:
+        asked.append((1, best))
+        return by_parts.Turn(Found((3,), Fraction(3), leaf), paused=False, claim=Fraction(3))
+
+    reply = by_parts.by_parts([far, near], (7,), lambda point: Fraction(point[0]), NEVER, (0, 1))
+    assert asked == [(0, (7,)), (1, (7,)), (0, (3,))]
+    assert isinstance(reply, Found) and reply.lower == 3
 
 
 def test_what_parts_say_together() -> None:
     def distance_of(point: tuple[int, ...]) -> Fraction:
         return Fraction(point[0])
 
-    leaf = [Leaf("trees")]
-    told = by_parts.together([Refuted(leaf), Refuted(leaf)], None, distance_of)
-    assert told == Refuted([GoalPart(0), *leaf, *leaf])
-    found = by_parts.together([Found((5,), Fraction(5), leaf), Refuted(leaf)], (5,), distance_of)
+    def told(*replies: Reply, best: tuple[int, ...] | None = None) -> Reply:
+        return by_parts.together([by_parts.Turn(reply, paused=False) for reply in replies], best, distance_of)
+
+    leaf: Proof = [Leaf("trees")]
+    assert told(Refuted(leaf), Refuted(leaf)) == Refuted([GoalPart(0), *leaf, GoalPart(1), *leaf, Leaf("empty")])
+    found = told(Found((5,), Fraction(5), leaf), Refuted(leaf), best=(5,))
     assert isinstance(found, Found) and (found.lower, found.why) == (5, "")
-    stopped = [Found((5,), Fraction(5), leaf), Unknown("time limit", Fraction(2), leaf), Refuted(leaf)]
-    found = by_parts.together(stopped, (4,), distance_of)
+    stopped = Unknown("time limit", Fraction(2), leaf, ProvedBound(Fraction(1), leaf))
+    found = told(Found((5,), Fraction(5), leaf), stopped, Refuted(leaf), best=(4,))
     assert isinstance(found, Found) and (found.point, found.lower, found.why) == ((4,), 2, "time limit")
-    unknown = by_parts.together([Unknown("memory", Fraction(3), None), Refuted(leaf)], None, distance_of)
+    assert found.spare is not None and found.spare.lower == 1
+    unknown = told(Unknown("memory", Fraction(3), None), Refuted(leaf))
     assert isinstance(unknown, Unknown) and (unknown.lower, unknown.proof) == (3, None)

@@ -53,8 +53,10 @@ def parted(witnesses: Witnesses, best: Point | None, asked: Asked, searched: Sea
                 # Multipliers that show this count too little against a distance, should one be found for another part.
                 nowhere[part] = reply
                 return Turn(reply, paused=True)
-            stopped = not isinstance(reply, Refuted) and bool(deadline.why) and reply.why.startswith(deadline.why)
-            return Turn(reply, stopped and number is not None and number < ROUNDS - 1)
+            if isinstance(reply, Refuted):
+                return Turn(reply, paused=False, claim=own.radius)
+            stopped = bool(deadline.why) and reply.why.startswith(deadline.why)
+            return Turn(reply, stopped and number is not None and number < ROUNDS - 1, reply.lower)
 
         return turn
 

@@ -22,7 +22,7 @@ import numpy as np
 from mace.base.deadline import NEVER, Deadline
 from mace.certify.models import WRITING, numbering
 from mace.problem.distance import Norm
-from mace.problem.proof import Leaf, Piece, Priced, Proof, Split, pieces
+from mace.problem.proof import Leaf, Piece, Priced, Proof, Split, is_whole, pieces
 from mace.problem.question import Question
 from mace.solve.ensembles.cells import Grounded, ground, refusal, with_cut
 from mace.solve.ensembles.cuts import Array, Tests, tests_of
@@ -66,7 +66,7 @@ def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline:
     numbers, pruned = numbering(question.model), dict[int, list[list[int]]]()
     for piece in pieces(proof):
         deadline.look(WRITING)
-        found = _pruned(grounded, reached, steps, piece, limit)
+        found = _pruned(grounded, reached, steps, piece, limit) if is_whole(proof, piece) else None
         if found is None:
             return None
         node, of_tree, place = found.T

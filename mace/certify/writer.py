@@ -29,7 +29,7 @@ from mace.certify.numbers import canonical, text
 from mace.certify.statement import norm_of, statement
 from mace.errors import CertificateError
 from mace.problem.distance import Norm
-from mace.problem.proof import Proof, ProofNode, pieces
+from mace.problem.proof import Proof, ProofNode, is_whole, pieces
 from mace.problem.question import Question
 from mace.proofs.convert import elaborated
 from mace.proofs.reader import uncollected
@@ -203,10 +203,11 @@ def _of_network(
         return node_text(node, question)
 
     found: list[list[Any]] = []
-    for part, begin, end in pieces(proof):
+    for piece in pieces(proof):
+        part, begin, end = piece
         found += [] if part is None else [write(proof[begin - 1])]
         asked = question if part is None else question.at_part(part)
-        own = of_network(asked, lower, proof[begin:end], write, look)
+        own = of_network(asked, lower, proof[begin:end], write, look) if is_whole(proof, piece) else None
         if own is None:
             converted: list[list[Any]] = elaborated(said, [write(node) for node in proof], known, look)[1]
             return converted

@@ -181,6 +181,11 @@ def pieces(proof: Proof) -> list[Piece]:
     return found or [Piece(None, 0, len(proof))]
 
 
+def is_whole(proof: Proof, piece: Piece) -> bool:
+    """Whether a piece divides the goal nowhere else."""
+    return not any(isinstance(node, GoalPart) for node in proof[piece.begin : piece.end])
+
+
 _CHILDREN: dict[type, int] = {Split: 2, GoalPart: 2, Phase: 2, Bounds: 1, Tighten: 1}
 
 

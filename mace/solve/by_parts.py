@@ -77,7 +77,7 @@ def _prove_again(
         if turn.claim is None or turn.claim <= distance or _open(turn) or deadline.over:
             continue
         again = searches[part](best, 0, deadline)
-        if isinstance(again.reply, Refuted):
+        if not _open(again):
             turns[part] = again
 
 

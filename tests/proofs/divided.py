@@ -17,37 +17,37 @@ class Divided:
     def __init__(self, proof: list[Any], parts: int, rng: np.random.Generator, chance: float) -> None:
         self.nodes, self.rng, self.chance = iter(proof), rng, chance
         self.written: list[Any] = []
-        self.write(self.tree(), [*range(parts)])
+        self.write(self.tree(), [*range(parts)], [*range(parts)])
 
     def tree(self) -> tuple[Any, list[Any]]:
         """The next node and its children."""
         node = next(self.nodes)
         return node, [self.tree() for _ in range(RULES[node[0]].children)]
 
-    def write(self, tree: tuple[Any, list[Any]], parts: list[int]) -> None:
-        """A tree of nodes in a state that has some parts of the goal open."""
+    def write(self, tree: tuple[Any, list[Any]], parts: list[int], had: list[int]) -> None:
+        """A tree of nodes in a state that has some parts of the goal open; had: those that were open where it stood."""
         node, children = tree
         if parts and len(self.written) < MOST and self.rng.random() < self.chance:
             k = int(self.rng.choice(parts))
             self.written.append(["part", k])
-            self.write(tree, [k])
-            self.write(tree, [other for other in parts if other != k])
+            self.write(tree, [k], had)
+            self.write(tree, [other for other in parts if other != k], had)
             return
         if node[0] == "part":
             one, others = children
             if node[1] in parts:
                 self.written.append(node)
-                self.write(one, [node[1]])
+                self.write(one, [node[1]], [node[1]])
                 parts = [other for other in parts if other != node[1]]
-            self.write(others, parts)
+            self.write(others, parts, [other for other in had if other != node[1]])
             return
-        self.written.append(restricted(node, parts))
+        self.written.append(restricted(node, [had.index(k) for k in parts]))
         for child in children:
-            self.write(child, parts)
+            self.write(child, parts, had)
 
 
 def restricted(node: list[Any], parts: list[int]) -> list[Any]:
-    """A node that says something of each part of a goal, with what it says of these."""
+    """A node that says something of each open part of a goal, with what it says at these places."""
     name, *fields = node
     if name in ("dual", "prices"):
         return [name, *(fields[k] for k in parts)]

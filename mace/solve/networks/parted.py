@@ -30,7 +30,7 @@ class Asked(NamedTuple):
 
 
 ROUNDS = 3  # of turns: each begins anew
-Searched: TypeAlias = Callable[[Witnesses, Asked], Reply]  # what a search says at its end
+Searched: TypeAlias = Callable[[Witnesses, Asked, Point | None], Reply]  # what a search says at its end
 
 
 def parted(witnesses: Witnesses, best: Point | None, asked: Asked, searched: Searched) -> Reply:
@@ -43,12 +43,10 @@ def parted(witnesses: Witnesses, best: Point | None, asked: Asked, searched: Sea
 
     def search(part: int) -> Callable[[Point | None, int | None, Deadline], Turn]:
         def turn(known: Point | None, number: int | None, deadline: Deadline) -> Turn:
-            own = asked._replace(limits=replace(asked.limits, deadline=deadline))
-            if known is not None:
-                own = own._replace(radius=witnesses.question.distance_of(known), strict=True)
-            elif part in nowhere:
+            if known is None and part in nowhere:
                 return Turn(nowhere[part], paused=False)
-            reply = _of_part(witnesses, part, own, searched, hears=number is None)
+            own = asked._replace(limits=replace(asked.limits, deadline=deadline))
+            reply = _of_part(witnesses, part, own, known, searched, hears=number is None)
             if isinstance(reply, Refuted) and own.radius is None:
                 # Multipliers that show this count too little against a distance, should one be found for another part.
                 nowhere[part] = reply
@@ -68,9 +66,12 @@ def parted(witnesses: Witnesses, best: Point | None, asked: Asked, searched: Sea
     return by_parts(searches, best, distance_of, asked.limits.deadline, order)
 
 
-def _of_part(witnesses: Witnesses, part: int, asked: Asked, searched: Searched, *, hears: bool) -> Reply:
+def _of_part(
+    witnesses: Witnesses, part: int, asked: Asked, known: Point | None, searched: Searched, *, hears: bool
+) -> Reply:
     """The reply about one part; what was refused meanwhile is refused of all.
 
+    known: the nearest point with any part of the goal, which that of this part is if none is nearer.
     hears: whether whoever hears bounds hears those of this part.
     """
     question = witnesses.question
@@ -78,7 +79,7 @@ def _of_part(witnesses: Witnesses, part: int, asked: Asked, searched: Searched, 
     replay = witnesses.replay
     own.replay = replay if hears or replay is None else replace(replay, hearing=None)
     own.refused = [*witnesses.refused]
-    reply = searched(own, asked)
+    reply = searched(own, asked, known)
     for avoid in own.refused[len(witnesses.refused) :]:
         witnesses.question = witnesses.question.away(avoid)
         witnesses.refused.append(avoid)

@@ -111,18 +111,17 @@ class NetworkOracle(Witnessing):
                 first = self._search(self.witnesses, asked)
                 first.begin()
                 best = first.best
-            return parted(self.witnesses, best, asked, lambda one, told: _reply(self._search(one, told)))
-        search = self._search(self.witnesses, asked)
-        if best is not None:
-            search.offer(best, trusted=True)
-        return _reply(search)
+            return parted(self.witnesses, best, asked, lambda *told: _reply(self._search(*told)))
+        return _reply(self._search(self.witnesses, asked, best))
 
-    def _search(self, witnesses: Witnesses, asked: Asked) -> Search:
-        """A search that has not begun."""
+    def _search(self, witnesses: Witnesses, asked: Asked, best: Point | None = None) -> Search:
+        """A search that has not begun; best: a point with the goal, or with another part of it."""
         from mace.solve.networks.search import Search
 
         search = Search(witnesses, asked.gap, asked.limits, asked.radius, asked.strict)
         search.tightens = self.tightens
+        if best is not None:
+            search.offer(best, trusted=True)
         return search
 
 

@@ -14,6 +14,7 @@ TABLES = (
     "families",
     "real_data",
     "audit",
+    "classes",
     "limits",
 )
 

@@ -250,6 +250,8 @@ class Reach:
         margins = dict.fromkeys((compare.plus, compare.minus) for compare in self.compares)
         self.shared = [[*margins].index((compare.plus, compare.minus)) for compare in self.compares]
         self.margins = [self.compares[self.shared.index(k)] for k in range(len(margins))]
+        # For each part of the goal the margins of its comparisons.
+        self.of_part = [{self.shared[self.compares.index(c)] for c in part} for part in self.statement.goal]
         self.begin(root)
 
     def begin(self, root: Any) -> None:
@@ -354,6 +356,8 @@ class Reach:
         """
         child = state.child()
         child.alive, child.sums = [*state.alive], [*state.sums]
+        # Sums of margins that no open part compares are not looked at any more, and stay what they were: too large.
+        margins = set().union(*(self.of_part[part] for part in state.parts))
         for entry in pruned:
             need(type(entry) is list and entry, "expected a list of a tree and leaves")
             t = integer(entry[0], 0, len(self.leaves) - 1, "tree")
@@ -365,8 +369,8 @@ class Reach:
                 if not self.unreached(state, sides):
                     raise Refused(f"leaf {n} of tree {t} can be reached")
                 alive &= ~bit
-            for k, total in enumerate(child.sums):
-                child.sums[k] = total + self.top(k, t, alive) - self.top(k, t, child.alive[t])
+            for k in margins:
+                child.sums[k] += self.top(k, t, alive) - self.top(k, t, child.alive[t])
             child.alive[t] = alive
             child.empty = child.empty or not alive
         return child

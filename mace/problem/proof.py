@@ -171,9 +171,9 @@ def pieces(proof: Proof) -> list[Piece]:
     Such a proof divides the goal into all its parts until none is left: `mace.solve.by_parts`.
     """
     found, begin = list[Piece](), 0
-    while isinstance(node := proof[begin], GoalPart):
+    while begin < len(proof) and isinstance(node := proof[begin], GoalPart):
         end, left = begin + 1, 1
-        while left:
+        while left and end < len(proof):
             left += _CHILDREN.get(type(proof[end]), 0) - 1
             end += 1
         found.append(Piece(node.number, begin + 1, end))

@@ -111,6 +111,11 @@ def chained(proofs: Sequence[Proof | None]) -> Proof | None:
     return [*found, Leaf("empty")]
 
 
+def stopped(reply: Reply, deadline: Deadline) -> bool:
+    """Whether it was the deadline that ended a search, so that with more time it would say more."""
+    return not isinstance(reply, Refuted) and reply.why.startswith(deadline.why)
+
+
 def _open(turn: Turn) -> bool:
     """Whether a search was not at its end."""
     return turn.paused or (not isinstance(turn.reply, Refuted) and bool(turn.reply.why))

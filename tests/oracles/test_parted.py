@@ -50,6 +50,32 @@ def test_the_answer_by_parts_is_that_of_enumeration(first: int, at_once: None) -
 
 
 @pytest.mark.slow
+def test_where_rules_are_broken_the_answer_by_parts_is_that_of_enumeration(at_once: None) -> None:
+    """Regions of rules are searched anew in each turn."""
+    for seed in range(100):
+        question = random_question(seed)
+        possible, certain = bounds(question)
+        oracle = EnsembleOracle(question)
+        oracle._ruled = True
+        reply = oracle.ask(None, Limits())
+        assert isinstance(reply, Refuted) == (possible is None)
+        assert isinstance(reply, Refuted) or reply.lower == possible
+        assert not isinstance(reply, Found) or question.distance_of(reply.point) == certain
+
+
+def test_what_time_did_not_end_is_not_begun_anew() -> None:
+    """A part that rounding left in doubt before regions of rules was searched again and again, without end."""
+    leaf: Proof = [Leaf("trees")]
+    short = Deadline.after(5.0)
+    assert by_parts.stopped(Unknown("time limit (5 s)", Fraction(1), leaf), short)
+    assert by_parts.stopped(Found((1,), Fraction(0), leaf, "time limit (5 s), reached before the proof"), short)
+    for why in ("", "at the distance 2 rounding decides", "memory limit, reached at 9 nodes"):
+        assert not by_parts.stopped(Found((1,), Fraction(0), leaf, why), short)
+        assert not by_parts.stopped(Unknown(why, Fraction(0), leaf), NEVER)
+    assert not by_parts.stopped(Refuted(leaf), short)
+
+
+@pytest.mark.slow
 def test_what_a_deadline_leaves_is_a_bound_with_a_proof(at_once: None) -> None:
     ended: Counter[str] = Counter()
     for seed in range(60):

@@ -16,10 +16,10 @@ from collections.abc import Callable
 import numpy as np
 
 from mace.base.deadline import Deadline
-from mace.solve.by_parts import Turn, by_parts
+from mace.solve.by_parts import Turn, by_parts, stopped
 from mace.solve.ensembles.cells import Forest
 from mace.solve.ensembles.plain import NO_LIMIT, Bound, Plain, Terms
-from mace.solve.protocol import Found, Refuted, Reply, Unknown
+from mace.solve.protocol import Refuted, Reply
 from mace.space.axes import Point
 
 MOST = 0.8  # of the trees may matter to a comparison: of three classes, each with its own trees, two thirds do
@@ -89,5 +89,4 @@ class _Part:
         search.relaxations += one.relaxations - before[1]
         if one.point is not None:
             search.point, search.bound = one.point, Bound(search.question.distance_of(one.point))
-        over = search.ruled and isinstance(reply, (Found, Unknown)) and bool(reply.why)
-        return Turn(reply, one.paused or over)
+        return Turn(reply, one.paused or (search.ruled and stopped(reply, deadline)))

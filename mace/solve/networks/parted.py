@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
 from mace.base.deadline import Deadline
-from mace.solve.by_parts import Turn, by_parts
+from mace.solve.by_parts import Turn, by_parts, stopped
 from mace.solve.protocol import Gap, Limits, Refuted, Reply
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Point
@@ -53,8 +53,8 @@ def parted(witnesses: Witnesses, best: Point | None, asked: Asked, searched: Sea
                 return Turn(reply, paused=True)
             if isinstance(reply, Refuted):
                 return Turn(reply, paused=False, claim=own.radius)
-            stopped = bool(deadline.why) and reply.why.startswith(deadline.why)
-            return Turn(reply, stopped and number is not None and number < ROUNDS - 1, reply.lower)
+            more = number is not None and number < ROUNDS - 1 and stopped(reply, deadline)
+            return Turn(reply, more, reply.lower)
 
         return turn
 

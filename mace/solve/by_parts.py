@@ -10,12 +10,13 @@ for all. The nearest point known ends the search for each other part: hence they
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
 from mace.base.deadline import Deadline
 from mace.problem.proof import GoalPart, Leaf, Proof
-from mace.solve.protocol import Found, ProvedBound, Refuted, Reply, Unknown
+from mace.solve.protocol import Found, ProvedBound, Refuted, Reply, combined
 from mace.space.axes import Point
 
 
@@ -43,10 +44,12 @@ def by_parts(
     distance_of: Callable[[Point], Fraction],
     deadline: Deadline,
     order: Sequence[int],
+    within: Fraction | None = None,
 ) -> Reply:
     """What searches for the parts of a goal, in its order, say together.
 
-    best: the nearest point with the goal that is known. order: of the parts in the first round of turns.
+    best: the nearest point with the goal that is known. order: of the parts in the first round of turns. within: the
+    radius that is asked about, if any.
     """
     turns: dict[int, Turn] = {}
     left, number = list(order), 0
@@ -63,10 +66,11 @@ def by_parts(
         left = [] if deadline.over else [part for part in left if turns[part].paused]
         left.sort(key=lambda part: _lower(turns[part].reply))
         number += 1
-    if best is not None:
-        _prove_again(searches, turns, best, distance_of(best), deadline)
-    why = deadline.why if any(turn.paused for turn in turns.values()) else ""
-    return together([turns[part] for part in range(len(searches))], best, distance_of, why)
+    distance = None if best is None else distance_of(best)
+    if best is not None and distance is not None:
+        _prove_again(searches, turns, best, distance, deadline)
+    every = [_ended(turns[part], deadline) for part in range(len(searches))]
+    return together(every, best, distance, within)
 
 
 def _prove_again(
@@ -81,24 +85,11 @@ def _prove_again(
             turns[part] = again
 
 
-def together(
-    turns: Sequence[Turn], best: Point | None, distance_of: Callable[[Point], Fraction], why: str = ""
-) -> Reply:
-    """One reply for all parts of a goal, in its order.
-
-    best: the nearest point with the goal that is known. why: what ended a search that was not at its end.
-    """
-    replies = [turn.reply for turn in turns]
-    bounds = [ProvedBound(_lower(reply), reply.proof) for reply in replies]
+def together(turns: Sequence[Turn], best: Point | None, distance: Fraction | None, within: Fraction | None) -> Reply:
+    """One reply for all parts of a goal, in its order; see `combined`."""
     proof = chained([turn.reply.proof for turn in turns])
-    lowers = [bound.lower for reply, bound in zip(replies, bounds, strict=True) if not isinstance(reply, Refuted)]
-    whys = [why, *(reply.why for reply in replies if not isinstance(reply, Refuted))]
-    why, spare = next(filter(None, whys), ""), _spare(turns)
-    if best is None:
-        return Unknown(why, min(lowers), proof, spare) if lowers else Refuted(proof)
-    distance = distance_of(best)
-    lower = min([distance, *lowers])
-    return Found(best, lower, proof, why if lower < distance else "", spare)
+    reply = combined([turn.reply for turn in turns], best, distance, proof, within)
+    return reply if isinstance(reply, Refuted) else replace(reply, spare=_spare(turns))
 
 
 def chained(proofs: Sequence[Proof | None]) -> Proof | None:
@@ -114,6 +105,14 @@ def chained(proofs: Sequence[Proof | None]) -> Proof | None:
 def stopped(reply: Reply, deadline: Deadline) -> bool:
     """Whether it was the deadline that ended a search, so that with more time it would say more."""
     return not isinstance(reply, Refuted) and reply.why.startswith(deadline.why)
+
+
+def _ended(turn: Turn, deadline: Deadline) -> Turn:
+    """A turn, which says that the deadline ended its search where that was paused."""
+    reply = turn.reply
+    if not turn.paused or isinstance(reply, Refuted) or reply.why:
+        return turn
+    return turn._replace(reply=replace(reply, why=deadline.why))
 
 
 def _open(turn: Turn) -> bool:

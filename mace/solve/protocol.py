@@ -140,6 +140,28 @@ class Unknown:
 Reply: TypeAlias = Found | Refuted | Unknown
 
 
+def combined(
+    replies: Sequence[Reply],
+    best: Point | None,
+    distance: Fraction | None,
+    proof: Proof | None,
+    within: Fraction | None = None,
+) -> Found | Refuted | Unknown:
+    """What replies about pieces of one question, a box cut or a goal divided, say of all of it, by a proof for all.
+
+    best, distance: the nearest point that is known, and how far it is. within: the radius that was asked about, if any:
+    of pieces that were refuted it is only known that nothing lies in it.
+    """
+    open_ = [reply for reply in replies if not isinstance(reply, Refuted)]
+    lowers, why = [reply.lower or Fraction(0) for reply in open_], next((one.why for one in open_ if one.why), "")
+    if best is None:
+        known = lowers if within is None else [within, *lowers]
+        return Unknown(why, min(known), proof) if lowers else Refuted(proof)
+    assert distance is not None
+    lower = min([distance, *lowers])
+    return Found(best, lower, proof, why if lower < distance else "")
+
+
 class Hearing:
     """Who hears, now and then while an oracle searches, the bounds that it has so far."""
 

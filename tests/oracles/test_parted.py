@@ -183,11 +183,9 @@ def test_a_proof_of_a_larger_distance_is_found_again() -> None:
 
 
 def test_what_parts_say_together() -> None:
-    def distance_of(point: tuple[int, ...]) -> Fraction:
-        return Fraction(point[0])
-
-    def told(*replies: Reply, best: tuple[int, ...] | None = None) -> Reply:
-        return by_parts.together([by_parts.Turn(reply, paused=False) for reply in replies], best, distance_of)
+    def told(*replies: Reply, best: Point | None = None, within: Fraction | None = None) -> Reply:
+        distance = None if best is None else Fraction(best[0])
+        return by_parts.together([by_parts.Turn(reply, paused=False) for reply in replies], best, distance, within)
 
     leaf: Proof = [Leaf("trees")]
     assert told(Refuted(leaf), Refuted(leaf)) == Refuted([GoalPart(0), *leaf, GoalPart(1), *leaf, Leaf("empty")])
@@ -199,3 +197,6 @@ def test_what_parts_say_together() -> None:
     assert found.spare is not None and found.spare.lower == 1
     unknown = told(Unknown("memory", Fraction(3), None), Refuted(leaf))
     assert isinstance(unknown, Unknown) and (unknown.lower, unknown.proof) == (3, None)
+    # Of a part that was refuted within 2 nobody knows what lies beyond.
+    unknown = told(Unknown("memory", Fraction(3), leaf), Refuted(leaf), within=Fraction(2))
+    assert isinstance(unknown, Unknown) and unknown.lower == 2

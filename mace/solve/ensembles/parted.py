@@ -37,10 +37,9 @@ def parted(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | None:
     parts = [_Part(search, part, forest, searched) for part in range(count)]
     order = sorted(range(count), key=lambda part: parts[part].climbed())
     distance_of = search.question.distance_of
-    reply = by_parts([part.turn for part in parts], search.point, distance_of, search.deadline, order)
-    if isinstance(reply, Refuted):
-        return reply
-    search.why = reply.why
+    within = None if search.point is not None else search.bound.distance
+    reply = by_parts([part.turn for part in parts], search.point, distance_of, search.deadline, order, within)
+    search.why = "" if isinstance(reply, Refuted) else reply.why
     return search.at_least(reply)
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from mace.problem.question import Question
 from mace.solve.conditions import Cut, put, ruled_out
 from mace.solve.ensembles.cells import Grounded, with_cut
 from mace.solve.ensembles.plain import Bound, Plain, Terms, sides_of
-from mace.solve.protocol import Found, Refuted, Reply, Unknown
+from mace.solve.protocol import Found, Reply, combined
 from mace.space.axes import Box, GridAxis, Side, ends
 
 MOST = 16  # regions
@@ -76,31 +75,20 @@ def by_regions(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | Non
     terms = Terms(search.bound, search.point, search.gap, search.deadline, search.room, search.jobs)
     parts = [(Plain(search.witnesses, inside_of(grounded, one.box), terms), one) for one in root.every() if one.open]
     parts.sort(key=lambda pair: int(pair[0].book.key[0]))
-    lowers, why = list[Fraction](), ""
+    replies = list[Reply]()
     for part, region in parts:
         part.tells = False
         part.point, part.bound = search.point, search.bound
         reply = searched(part)
         if isinstance(reply, Found):
             search.point, search.bound = reply.point, Bound(question.distance_of(reply.point))
-        if not isinstance(reply, Refuted):
-            lowers.append(reply.lower or Fraction(0))
-            why = why or reply.why
+        replies.append(reply)
         region.proof = reply.proof
         search.why = search.why or part.why  # a limit; that rounding decides somewhere keeps nobody from going on
         search.work += part.book.count + part.work
         search.relaxations += part.relaxations
-    proof = preorder(root, _closing)
-    if search.point is None:
-        if not lowers:
-            return Refuted(proof)
-        # Of regions that were refuted it is only known that nothing lies within the bound.
-        known = lowers if search.bound.distance is None else [search.bound.distance, *lowers]
-        return search.at_least(Unknown(why, min(known), proof))
-    found = search.bound.distance
-    assert found is not None
-    lower = min([found, *lowers])
-    return search.at_least(Found(search.point, lower, proof, why if lower < found else ""))
+    known = search.bound.distance
+    return search.at_least(combined(replies, search.point, known, preorder(root, _closing), known))
 
 
 def nothing_obeys(question: Question, grounded: Grounded, deadline: Deadline) -> Proof | None:

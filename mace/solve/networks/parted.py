@@ -63,7 +63,7 @@ def parted(witnesses: Witnesses, best: Point | None, asked: Asked, searched: Sea
     order = [nearest, *reversed(others)]
     distance_of = witnesses.question.distance_of
     searches = [search(part) for part in range(len(decision))]
-    return by_parts(searches, best, distance_of, asked.limits.deadline, order)
+    return by_parts(searches, best, distance_of, asked.limits.deadline, order, asked.radius)
 
 
 def _of_part(

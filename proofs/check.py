@@ -36,7 +36,7 @@ from mace.proofs.kernel.proof import read_model, verify
 from mace.proofs.kernel.rows import Rows, verify_rows
 from mace.proofs.kernel.sets import Sets, verify_set
 from mace.proofs.kernel.statement import Statement
-from mace.proofs.reader import MODEL, SharedModel, Unusable, bounded, files_of, load, parse, uncollected
+from mace.proofs.reader import MODEL, SharedModel, Unusable, bounded, columns_within, files_of, load, parse, uncollected
 
 __all__ = ["MODEL", "Unusable", "Verdict", "check", "files_of", "known_model", "load", "main", "parse"]
 
@@ -70,8 +70,11 @@ def check(data: Any) -> Verdict:
         if type(data) is not dict:
             raise Unusable("a certificate is one JSON object")
         for one in parts_of(data):
+            columns_within(one)
+        data = unfolded(data)
+        for one in parts_of(data):
             bounded(one)
-        data, model = unfolded(data), known_model(data)
+        model = known_model(data)
         if "mace_set" in data:
             return Verdict(accepted=True, reason="", claim=set_in_words(verify_set(data, fired, model)), fired=fired)
         if "mace_rows" in data:

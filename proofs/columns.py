@@ -1,41 +1,59 @@
-"""Prices that a certificate has in two columns, as the entries that the kernel reads: FORMAT.md 6.14.
+"""What a file has in columns, as the lists that the kernel reads: prices (FORMAT.md 6.14) and whole proofs (6.17).
 
-In:  a certificate, parsed.    Out: the same with entries `[tree, node, n]`; what makes no sense stays as it is.
+In:  a certificate, parsed.    Out: the same with nodes and entries; what makes no sense stays as it is, and the kernel
+refuses it.
 Promise: none is needed. What is written here is verified by the kernel; a mistake costs a proof, never truth.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import accumulate
+from collections.abc import Callable
+from itertools import accumulate, groupby
 from typing import Any
+
+FIELDS = {"rules", "places", "splits", "prune", "trees", "others"}  # of a proof in columns
 
 
 def unfolded(data: dict[str, Any]) -> dict[str, Any]:
-    """A certificate whose prices are entries, in its own proof and in those of its facts; what was given stays."""
-    begin: list[int] = []
+    """A certificate whose proof is nodes, and whose prices are entries; those of its facts as well. What was given
+    stays."""
+    known: list[list[int]] = []
+
+    def begin() -> list[int]:
+        if not known:
+            known.append(begins(data))
+        return known[0]
 
     def entry(part: Any) -> Any:
         prices = part.get("prices") if type(part) is dict else None
         if type(prices) is not dict or prices.keys() != {"nodes", "units"}:
             return part
-        if not begin:
-            begin.extend(begins(data))
-        found = entries(prices["nodes"], prices["units"], begin)
+        found = entries(prices["nodes"], prices["units"], begin())
         return part if found is None else {**part, "prices": found}
 
     def with_entries(one: Any) -> Any:
         proof = one.get("proof") if type(one) is dict else None
+        if type(proof) is dict and _may_be_columns(data):
+            proof = nodes(proof, begin())
         if type(proof) is not list:
             return one
-        nodes = [
+        found = [
             ["prices", *map(entry, node[1:])] if type(node) is list and node and node[0] == "prices" else node
             for node in proof
         ]
-        return {**one, "proof": nodes}
+        return {**one, "proof": found}
 
     found, facts = with_entries(data), data.get("facts")
     return {**found, "facts": [*map(with_entries, facts)]} if type(facts) is list else found
+
+
+def _may_be_columns(data: dict[str, Any]) -> bool:
+    """Whether a proof may be in columns: about an ensemble, and not about plans."""
+    try:
+        return "mace_plan" not in data and bool(data["statement"]["model"]["kind"] == "ensemble")
+    except (KeyError, TypeError):
+        return False
 
 
 def begins(data: dict[str, Any]) -> list[int]:
@@ -62,3 +80,59 @@ def entries(steps: Any, units: Any, begin: list[int]) -> list[Any] | None:
             return None
         found.append([tree, number - begin[tree], n])
     return found
+
+
+def nodes(columns: dict[str, Any], begin: list[int]) -> list[Any] | None:
+    """The nodes of a proof in columns, in the order of its rules; None where they make no sense.
+
+    columns: `rules`, a letter a node; and for each kind of node a list with what its nodes say, in the same order.
+    """
+    if columns.keys() != FIELDS or type(columns["rules"]) is not str:
+        return None
+    if any(type(columns[name]) is not list for name in FIELDS - {"rules"}):
+        return None
+    places, grouped = columns["places"], _grouped(begin)
+
+    def split(k: Any) -> list[Any]:
+        if type(k) is not int or k < 0:
+            raise ValueError("no number of a place")
+        return ["split", *places[k]]
+
+    read: dict[str, Callable[[Any], Any]] = {
+        "s": split,
+        "p": lambda numbers: ["prune", *grouped(numbers)],
+        "t": lambda numbers: ["trees", *grouped(numbers)],
+        "o": lambda node: node,
+    }
+    given = {"s": columns["splits"], "p": columns["prune"], "t": columns["trees"], "o": columns["others"]}
+    if any(columns["rules"].count(letter) != len(found) for letter, found in given.items()):
+        return None
+    if len(columns["rules"]) != sum(map(len, given.values())):
+        return None
+    try:
+        made = {letter: map(read[letter], found) for letter, found in given.items()}
+        return [next(made[letter]) for letter in columns["rules"]]
+    except (ValueError, TypeError, LookupError):
+        return None
+
+
+def _grouped(begin: list[int]) -> Callable[[Any], list[Any]]:
+    """Numbers of nodes, counted through all trees, as `[tree, node, ..]` for those in a row that are of one tree."""
+    places: dict[int, tuple[int, int]] = {}
+
+    def place(number: Any) -> tuple[int, int]:
+        if type(number) is not int:
+            raise ValueError("no number of a node")
+        if number not in places:
+            tree = bisect_right(begin, number) - 1
+            if not 0 <= tree < len(begin) - 1:
+                raise ValueError("no number of a node")
+            places[number] = (tree, number - begin[tree])
+        return places[number]
+
+    def grouped(numbers: Any) -> list[Any]:
+        if len(numbers) == 1:
+            return [[*place(numbers[0])]]
+        return [[t, *(n for _, n in of_tree)] for t, of_tree in groupby(map(place, numbers), key=lambda one: one[0])]
+
+    return grouped

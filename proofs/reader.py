@@ -186,6 +186,11 @@ def files_of(path: Path) -> list[Path]:
 # --- sizes -----------------------------------------------------------------------------------------------------------
 
 
+def columns_within(data: Any) -> None:
+    """Raise Unusable where a proof in columns stands for more nodes than a proof may have."""
+    within(len(part(part(data, "proof"), "rules", str)), MAX_NODES, "nodes of the proof")
+
+
 def bounded(data: Any) -> None:
     """Raise Unusable where the kernel would need more time or memory for a statement, or for what a proof keeps open,
     than a file of this size should cost. What does not look as it should is left to the kernel."""

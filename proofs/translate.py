@@ -24,7 +24,16 @@ import zlib
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+if __name__ == "__main__":
+    # Alone, without mace: the files beside this one, under the names that they have when mace is installed.
+    for package_name, folder in (("mace", []), ("mace.proofs", [str(Path(__file__).resolve().parent)])):
+        sys.modules[package_name] = package = ModuleType(package_name)
+        package.__path__ = folder
+
+from mace.proofs.columns import unfolded
 
 # Scores this near to each other count as equal where the library squashes them first, in units of the dtype.
 SQUASHED = {"sigmoid": 16, "softmax": 32}
@@ -51,6 +60,7 @@ def translate(certificate: dict[str, Any]) -> str:
 
     Raises TranslationError for models, leaves and claims that Forest.v does not cover.
     """
+    certificate = unfolded(certificate)
     statement = certificate["statement"]
     model = statement["model"]
     if model["kind"] != "ensemble" or statement["distance"].get("forms"):

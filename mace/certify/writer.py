@@ -22,6 +22,7 @@ from mace.base.cache import Kept
 from mace.base.deadline import NEVER, Deadline
 from mace.base.files import write_whole
 from mace.base.views import view
+from mace.certify.columns import packed
 from mace.certify.elaboration import of_trees
 from mace.certify.models import WRITING
 from mace.certify.nodes import in_columns, node_text
@@ -141,7 +142,7 @@ def certificate(
     said = statement(question, lower, model, deadline)
     deadline.look(WRITING)
     with uncollected():
-        cuts, nodes = _elaborated(question, lower, proof, said, known, deadline)
+        cuts, written = _elaborated(question, lower, proof, said, known, deadline)
     about = {"model": question.model.name, "goal": question.goal.text, "columns": [c.name for c in question.columns]}
     return Certificate(
         {
@@ -152,15 +153,15 @@ def certificate(
             if witness is None or not question.has_goal(witness)
             else {"point": [int(i) for i in witness], "distance": text(question.distance_of(witness))},
             "cuts": cuts,
-            "proof": nodes,
+            "proof": written,
         }
     )
 
 
 def _elaborated(
     question: Question, lower: Fraction | None, proof: Proof, said: dict[str, Any], known: Any, deadline: Deadline
-) -> tuple[list[int | None], list[list[Any]]]:
-    """The cuts and the nodes of a certificate."""
+) -> tuple[list[int | None], list[list[Any]] | dict[str, Any]]:
+    """The cuts and the proof of a certificate."""
     if isinstance(question.model, Network):
         if not isinstance(question.distance, Norm):
             return [], [node_text(node, question) for node in proof]
@@ -178,7 +179,7 @@ def _elaborated(
     if found is None:
         nodes = [node_text(node, question) for node in proof]
         cuts, nodes = elaborated(said, nodes, known, lambda: deadline.look(WRITING))
-        return cuts, [in_columns(node, question.model) for node in nodes]
+        return cuts, packed([in_columns(node, question.model) for node in nodes], question.model)
     written = []
     for number, one in enumerate(proof):
         node, pruned = node_text(one, question), found.pruned.get(number)
@@ -187,7 +188,7 @@ def _elaborated(
         elif pruned is not None:
             written.append(["prune", *pruned])
         written.append(in_columns(node, question.model))
-    return found.cuts, written
+    return found.cuts, packed(written, question.model)
 
 
 def _of_network(

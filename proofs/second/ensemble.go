@@ -38,6 +38,7 @@ type ensemble struct {
 	divide      *big.Int
 	start       []float64
 	trees       []*tree
+	begin       []int // where the nodes of each tree begin, if those of all are counted; their number at the end
 	tests       []*test
 	columns     []*column
 	comparisons map[*comparison]*slack
@@ -63,12 +64,14 @@ func readEnsemble(value any, w *world) *ensemble {
 	m.start = m.stored(f["start"])
 	known := map[string]int{}
 	nodes := 0
+	m.begin = []int{0}
 	for _, t := range list(f["trees"]) {
 		read := m.readTree(t, known)
 		m.trees = append(m.trees, read)
 		if nodes += len(read.column); nodes > maxNodes {
 			giveUp("too large: more than %d nodes of trees", maxNodes)
 		}
+		m.begin = append(m.begin, nodes)
 	}
 	return m
 }

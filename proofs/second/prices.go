@@ -94,18 +94,14 @@ func (c *checker) eachOfColumns(columns map[string]any, take func(k, node int, n
 	f := object(columns, "nodes", "units")
 	steps := list(f["nodes"])
 	units := listOf(f["units"], len(steps))
-	k, node := 0, 0
+	number := 0
 	for i, step := range steps {
 		least := 1
 		if i == 0 {
 			least = 0
 		}
-		node += small(step, least, math.MaxInt32)
-		for k < len(c.trees.trees) && node >= len(c.trees.trees[k].column) {
-			node -= len(c.trees.trees[k].column)
-			k++
-		}
-		require(k < len(c.trees.trees), "a price of a node that there is not")
+		number += small(step, least, math.MaxInt32)
+		k, node := c.trees.placeOf(number)
 		require(node > 0, "a price of a root")
 		take(k, node, integer(units[i]))
 	}

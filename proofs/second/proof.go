@@ -66,7 +66,7 @@ var proofRules = map[string]rule{
 // proof refuses unless every open state is closed by the last node, and none before.
 func (c *checker) proof(value any) {
 	c.where = "the proof"
-	c.closes(c.rootState(), list(value))
+	c.closes(c.rootState(), c.nodesOf(value))
 }
 
 // closes refuses unless nodes are a proof that no point of a state is against the claim.

@@ -88,8 +88,9 @@ let certificate data =
     | data ->
         let field = fields data ["point"; "distance"] "witness" in
         Some (point features sides (field "point") "witness: point", rational (field "distance") "witness: distance") in
-  let unit = Hints.cost_unit s (Walk.ends (field "proof")) in
-  let made = Walk.proof s unit model features sides (field "proof") ~named in
+  let nodes = match model with Trees model -> Packed.nodes model.raw (field "proof") | Linear _ -> field "proof" in
+  let unit = Hints.cost_unit s (Walk.ends nodes) in
+  let made = Walk.proof s unit model features sides nodes ~named in
   (match witness, model with
    | Some (point, _), Trees _ when named -> need (Slack.certain s point) "witness: the model may not say so there"
    | _ -> ());

@@ -23,12 +23,14 @@ import numpy as np
 import pytest
 
 import mace.proofs
+from mace.certify.columns import in_columns
 from mace.certify.statement import same_statement
 from mace.certify.writer import Certificate, certificate
 from mace.errors import FileError
 from mace.problem.proof import Leaf
 from mace.problem.question import Question
 from mace.proofs.check import Unusable, check, load, parse
+from mace.proofs.columns import begins
 from mace.proofs.kernel.proof import RULES
 from mace.solve.ensembles import branching, prover
 from mace.solve.ensembles.prover import EnsembleOracle
@@ -69,6 +71,11 @@ def certificates_of(question: Question) -> Iterator[dict[str, Any]]:
 
 def as_read(made: Certificate) -> dict[str, Any]:
     return dict(json.loads(json.dumps(made.to_dict())))
+
+
+def with_columns(data: dict[str, Any]) -> dict[str, Any]:
+    """A certificate about an ensemble with its proof in columns, however short it is."""
+    return {**data, "proof": in_columns(data["proof"], begins(data))}
 
 
 @cache

@@ -22,7 +22,7 @@ from mace.proofs.readback import readback
 from mace.proofs.reader import load
 from tests.proofs import test_false_claims, test_false_witnesses, test_missing
 from tests.proofs.divided import divided, entangled
-from tests.proofs.test_check import certificates, certificates_of, places, with_edit
+from tests.proofs.test_check import certificates, certificates_of, places, with_columns, with_edit
 from tests.reference import random_question
 from tests.theory.building import made
 
@@ -95,6 +95,8 @@ def test_every_certificate_is_accepted_and_read_back_as_it_is(ask: Callable[[Any
         assert status == "accepted", words
         assert read == readback(data)
         fired |= {node[0] for node in data["proof"]}
+        if data["statement"]["model"]["kind"] == "ensemble":
+            assert ask(with_columns(data)) == (status, words, read)
     assert fired >= {"split", "part", "empty", "distance", "avoid", "rule", "trees", "cell", "prices", "dual"}
 
 
@@ -166,7 +168,8 @@ def test_an_edited_linear_certificate_is_accepted_only_where_the_checker_does(as
 def test_nothing_is_accepted_that_the_checker_refuses(ask: Callable[[Any], Asked]) -> None:
     rng = np.random.default_rng(0)
     pool, counts = all_covered(), {True: 0, False: 0}
-    while sum(counts.values()) < 400:
+    pool += [with_columns(data) for data in pool if data["statement"]["model"]["kind"] == "ensemble"]
+    while sum(counts.values()) < 600:
         data = pool[rng.integers(len(pool))]
         section = str(rng.choice(["statement", "witness", "proof"]))
         paths = [(section, *path) for path in places(data[section])]

@@ -101,12 +101,13 @@ def members() -> None:
 def relaxation() -> None:
     """What a search that stalls needs beside; smaller forests end before that."""
     from mace.solve.ensembles.cells import ground
+    from mace.solve.ensembles.handover import Handover
     from mace.solve.ensembles.plain import Bound, Plain, Terms
     from mace.solve.ensembles.stalled import relaxed
 
     question = about_trees()
     known = solved(question).point
-    relaxed(Plain(Witnesses(question), ground(question), Terms(Bound(), known, Gap(), NEVER, 2**30)))
+    relaxed(Plain(Witnesses(question), ground(question), Terms(Bound(), known, Gap(), NEVER, 2**30)), Handover())
 
 
 @cache

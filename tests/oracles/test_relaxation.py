@@ -25,6 +25,7 @@ from mace.solve.ensembles import branching, greedy, prover, shorter, stalled, wa
 from mace.solve.ensembles.ascent import ANYTHING, Climbed
 from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cells import ground
+from mace.solve.ensembles.handover import Handover
 from mace.solve.ensembles.plain import Bound, Plain, Terms
 from mace.solve.ensembles.priced import Closing
 from mace.solve.ensembles.prover import EnsembleOracle
@@ -70,6 +71,35 @@ def test_the_answer_by_the_relaxation_is_that_of_enumeration(first: int, at_once
     for seed in range(first, first + 25):
         fired.update(the_answer_is_that_of_enumeration(random_question(seed)))
     assert fired["prices"]
+
+
+@pytest.mark.parametrize("first", range(0, 100, 25))
+def test_a_plain_search_that_was_ahead_makes_way_later(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = [(3, Handover(ahead=1e9)), (9, Handover(ahead=1e9, behind=1e9))]
+    monkeypatch.setattr(prover, "_patience", lambda _: turns)
+    monkeypatch.setattr(branching, "WALKS", 0)
+    fired: Counter[str] = Counter()
+    for seed in range(first, first + 25):
+        fired.update(the_answer_is_that_of_enumeration(random_question(seed)))
+    assert fired["prices"]
+
+
+def test_what_the_plain_search_had_proved_is_kept_until_the_relaxation_has_proved_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stopped(self: Branching, nodes: int | None = None) -> bool:
+        self.why = "stopped"
+        return False
+
+    monkeypatch.setattr(prover, "_patience", lambda _: [(20_000, Handover(behind=1e9))])
+    monkeypatch.setattr(branching, "GLANCE", 1)
+    monkeypatch.setattr(Branching, "run", stopped)
+    task = breast_cancer.problem("forest-50x6", 7)
+    question = question_of(task, task.rows[6], "l1")
+    reply = EnsembleOracle(question).ask(None, Limits())
+    assert isinstance(reply, Found) and reply.proof and reply.lower > question.distance_of(reply.point) / 4
+    assert not any(isinstance(node, Priced) for node in reply.proof)
+    assert certificate(question, reply.lower, reply.point, reply.proof).check().accepted
 
 
 @pytest.mark.parametrize("first", [0, 25])

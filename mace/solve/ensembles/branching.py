@@ -84,10 +84,8 @@ class Branching:
         if root.key >= PROMISING * known and (rounds := self._first_rounds(left)) > GLANCE:
             root = self._solved(root.parts, rounds)
         self.root = root
-        if root.key < PROMISING * known:
-            return root.key
         self._push(root)
-        if not self.host.deadline.over:
+        if root.key >= PROMISING * known and not self.host.deadline.over:
             self._round(root)
         return root.key
 

@@ -183,8 +183,8 @@ class Plain:
         return Found(self.point, min(self.bound.distance, *open_), proof, why)
 
     def at_least(self, reply: Reply) -> Reply:
-        """What searches of its parts say, or what it had shown before it was divided, where that is more."""
-        if isinstance(reply, Refuted) or not reply.why or self.lower() <= (reply.lower or 0):
+        """What another search says that went on from it, or what it had shown before, where that is more."""
+        if isinstance(reply, Refuted) or not (reply.why or self.paused) or self.lower() <= (reply.lower or 0):
             return reply
         before = self.said(self.doubtful(), self.lower(), self.proof())
         known = before.lower if isinstance(before, (Found, Unknown)) else None

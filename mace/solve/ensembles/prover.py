@@ -32,6 +32,7 @@ from mace.problem.question import Question
 from mace.solve.ensembles.cells import Grounded, ground, refusal
 from mace.solve.ensembles.costs import largest_delta
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.handover import Handover
 from mace.solve.ensembles.plain import Bound, Plain, Terms
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.solve.witnesses import Witnessing
@@ -43,6 +44,9 @@ PATIENCE = 500_000  # walks through trees: searches that end soon after are fast
 # Leaves of the trees in the ball, above which ascent is dear: the plain search has so many times the walks first,
 # unless ascent proves so many times what that has by then.
 FEW_LEAVES, MORE_PATIENCE, AHEAD = 5000, 12, 1.5
+# Where ascent is not ahead the plain search is nearly always soon done. If it is not after so many times the walks,
+# ascent goes on even if it leaves so many times as much of the distance open at first.
+LATER, BEHIND = 20, 6.0
 # Where more leaves than this lie in the ball, the plain search hardly ever ends soon after a fifth of its walks, and
 # proofs by ascent are a small part of its size; after a 25th where trees have so few splits above each leaf that bounds
 # from ascent are far better than its own.
@@ -207,7 +211,7 @@ def _searched(search: Plain) -> Reply:
     sums = separated(search)
     if sums is not None and sums.run(A_GLANCE):
         return sums.reply()
-    for number, (patience, times) in enumerate(_patience(search)):
+    for number, (patience, handover) in enumerate(_patience(search)):
         finished = _plainly(search, patience)
         if not search.stalled:
             break
@@ -226,7 +230,7 @@ def _searched(search: Plain) -> Reply:
             continue  # in a turn before
         from mace.solve.ensembles.stalled import relaxed
 
-        if (reply := relaxed(search, times)) is not None:
+        if (reply := relaxed(search, handover)) is not None:
             return reply if sums is None else _tighter(reply, sums.reply())
         search.declined = number + 1
     else:
@@ -251,13 +255,14 @@ def _relaxes() -> bool:
     return bool(proved.ready)  # type: ignore[attr-defined]
 
 
-def _patience(search: Plain) -> list[tuple[int, float]]:
-    """How many walks the plain search may take before the relaxation is asked, and how far that must be ahead then."""
+def _patience(search: Plain) -> list[tuple[int, Handover]]:
+    """How many walks the plain search may take before the relaxation is asked, and what that must be then."""
     if search.leaves > FEW_LEAVES:
-        return [(PATIENCE, AHEAD), (MORE_PATIENCE * PATIENCE, 1.0)]
-    if search.leaves <= SOME_LEAVES:
-        return [(PATIENCE, 1.0)]
-    return [(PATIENCE // (LEAST_PATIENCE if search.grounded.depth <= SHALLOW else LESS_PATIENCE), 1.0)]
+        return [(PATIENCE, Handover(AHEAD)), (MORE_PATIENCE * PATIENCE, Handover(behind=BEHIND))]
+    first = PATIENCE
+    if search.leaves > SOME_LEAVES:
+        first //= LEAST_PATIENCE if search.grounded.depth <= SHALLOW else LESS_PATIENCE
+    return [(first, Handover()), (LATER * first, Handover(behind=BEHIND))]
 
 
 def _tighter(reply: Reply, other: Reply) -> Reply:

@@ -14,6 +14,7 @@ import numpy as np
 from mace.base.deadline import Deadline, TimeOverError
 from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.handover import Handover
 from mace.solve.ensembles.obeying import Dive, within
 from mace.solve.ensembles.plain import Plain, Terms
 from mace.solve.ensembles.priced import Closing
@@ -27,9 +28,9 @@ MOST_LEAVES = 60_000  # of a forest whose relaxation is solved: it takes too lon
 AT_FIRST, IN_VAIN, AT_MOST = 15, 25, 0.1
 
 
-def relaxed(plain: Plain, times: float = 1.0) -> Reply | None:
-    """Go on by the relaxation; None where that does not know so many times what the plain search does."""
-    branching = plain.branching or _begun(plain, times)
+def relaxed(plain: Plain, handover: Handover) -> Reply | None:
+    """Go on by the relaxation; None where it promises too little."""
+    branching = plain.branching or _begun(plain, handover)
     if branching is None:
         return None
     plain.branching, branching.why = branching, ""
@@ -42,10 +43,10 @@ def relaxed(plain: Plain, times: float = 1.0) -> Reply | None:
     doubtful = branching.doubtful  # which a point that was found later may be nearer than
     if doubtful is not None and plain.bound.excludes(doubtful):
         doubtful = None
-    return plain.said(doubtful, lower, branching.proof())
+    return plain.at_least(plain.said(doubtful, lower, branching.proof()))
 
 
-def _begun(plain: Plain, times: float) -> Branching | None:
+def _begun(plain: Plain, handover: Handover) -> Branching | None:
     """The relaxation of what the plain search leaves open; None where it promises too little."""
     axes = plain.grounded.ground
     if plain.deadline.over or not plain.bound.distance or not (axes.part.any() or axes.level_part.any()):
@@ -60,7 +61,7 @@ def _begun(plain: Plain, times: float) -> Branching | None:
         return None
     known = math.floor(plain.lower() * plain.grounded.scale)
     with branching.threads:
-        return branching if branching.start(known) > times * known else None
+        return branching if handover.is_due(branching.start(known), known, boxes.limit) else None
 
 
 class Boxes:

@@ -17,12 +17,11 @@ import numpy as np
 
 from mace.base.deadline import Deadline, TimeOverError, now
 from mace.solve.compiled import interruptible, lean
-from mace.solve.ensembles.cells import NO_TURN, Aim, Forest, Ground, Grounded
+from mace.solve.ensembles.cells import NO_LIMIT, NO_TURN, Aim, Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.walk import ball, has_goal, leaf_of
 
 STUCK, GOING, REACHED = 0, 1, 2
-NO_LIMIT = 2**62
 ROUNDS = 8  # steps of a climb between two looks at the clock
 MANY = 20_000  # features times trees: of so many one step may take a second
 LOOK = 0.05  # seconds between two looks at the clock then

@@ -55,6 +55,7 @@ SOURCES = (
     "networks/aims.py",
     "networks/kernels.py",
     "networks/model.py",
+    "networks/program.py",
     "networks/relax.py",
     "networks/simplex.py",
     "networks/trials.py",

@@ -15,8 +15,9 @@ from typing import Any
 from mace.proofs.kernel.axes import Axis, Span, empty, levels, meet
 from mace.proofs.kernel.ensembles import Ensemble, Reach, Sides
 from mace.proofs.kernel.floats import DIGITS, LOWEST, Refused, float_with_bits, floor
-from mace.proofs.kernel.networks import BOUND, FINE, Linear, Part
+from mace.proofs.kernel.networks import Linear
 from mace.proofs.kernel.proof import RULES, Check, State, read_model
+from mace.proofs.kernel.relaxation import BOUND, FINE, Part
 from mace.proofs.kernel.statement import Column, Statement
 
 

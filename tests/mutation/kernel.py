@@ -47,8 +47,8 @@ BEGIN, END = "<!-- written by python -m tests.mutation.kernel --table -->", "<!-
 KEPT = Path(tempfile.gettempdir()) / "mace-kernel-mutants.json"
 # Each after those that it imports.
 FILES = (
-    "floats", "fields", "axes", "world", "forms", "lines", "statement", "ensembles", "prices", "networks", "proof",
-    "sets", "rows", "actions", "plans",
+    "floats", "fields", "axes", "world", "forms", "lines", "statement", "ensembles", "prices", "networks",
+    "relaxation", "proof", "sets", "rows", "actions", "plans",
 )  # fmt: skip
 MODULES = [*(f"kernel.{name}" for name in FILES), "convert", "check"]
 OF_TREES = ("floats", "fields", "axes", "statement", "ensembles", "proof")  # what a certificate about trees rests on

@@ -17,8 +17,9 @@ from mace.proofs.kernel.axes import Axis, levels, read_axis, read_mix
 from mace.proofs.kernel.ensembles import Ensemble, Reach
 from mace.proofs.kernel.fields import once
 from mace.proofs.kernel.floats import INFINITE, ONE, Refused, float_with_bits, floating, quotient, to_float
-from mace.proofs.kernel.networks import BOUND, ERROR, FINE, SLOPE, Linear, Relaxation, relaxed
+from mace.proofs.kernel.networks import ERROR, Linear
 from mace.proofs.kernel.proof import Check, State, read_model
+from mace.proofs.kernel.relaxation import BOUND, FINE, SLOPE, Relaxation, relaxed
 from mace.proofs.kernel.statement import Column, Statement
 from mace.proofs.kernel.world import read_rules
 from tests.proofs import enumeration

@@ -167,7 +167,7 @@ def model_of(raw: bytes) -> str | None:
     return None if found is None else found[1].decode() + MODEL
 
 
-class Kept:
+class EarlierCertificates:
     """The certificates that an earlier run left in a folder."""
 
     def __init__(self, folder: Path) -> None:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from mace.audit.certificates import Kept
+from mace.audit.certificates import EarlierCertificates
 from mace.audit.digest import digest, frame_digest
 from mace.audit.progress import Progress
 from mace.audit.record import FORMAT, MAIN, Record
@@ -102,7 +102,7 @@ class Dispatch:
     def __init__(self, task: Task, store: Store, request: Request, progress: Progress) -> None:
         self.task, self.store, self.request, self.progress = task, store, request, progress
         self.count = 0
-        self._kept = None if task.certificates is None else Kept(task.certificates)
+        self._kept = None if task.certificates is None else EarlierCertificates(task.certificates)
         self._runner: Runner | None = None
 
     def all(self, queries: Sequence[Query]) -> list[Record]:

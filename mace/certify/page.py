@@ -22,7 +22,15 @@ from mace.errors import FileError
 
 LOCK = "pyodide-lock.json"
 RUNTIME = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", LOCK)
-NEEDED = ("__init__.py", "check.py", "columns.py", "convert.py", "reader.py", "kernel/*.py")  # of proofs/
+NEEDED = (
+    "__init__.py",
+    "check.py",
+    "columns.py",
+    "convert.py",
+    "elaborate_*.py",
+    "reader.py",
+    "kernel/*.py",
+)  # of proofs/
 LARGEST = 2**27  # bytes of a file of the runtime
 PACKAGE = Path("node_modules") / "pyodide"
 HINT = f"`npm install pyodide` fetches it into ./{PACKAGE}; name another folder with --pyodide."

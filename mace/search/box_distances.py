@@ -60,7 +60,7 @@ class Layout:
 
 
 @dataclass(frozen=True, eq=False)
-class Sides:
+class Extents:
     """Of boxes: their columns and features.
 
     columns: bounds on the columns, shape (boxes, columns).    at, first, last: the columns at the nearest point, and
@@ -154,13 +154,13 @@ class Nearness:
         charged = self.norm.charged(delta)
         return charged.part.sum(axis=1), charged.top.max(axis=1, initial=0.0)
 
-    def of(self, sides: Sides, tight: Tight, farthest: float, within: Floats, ball: Ball | None) -> Nearest:
+    def of(self, extents: Extents, tight: Tight, farthest: float, within: Floats, ball: Ball | None) -> Nearest:
         """What is known of boxes of which only points nearer than `farthest` are of interest.
 
         within: the distances within which the bounds hold, shape (boxes,).    ball: what changes cost there.
         """
         return self.of_parts(
-            lambda number, least: self._one(sides, tight, number, least, farthest, ball), sides.delta.shape,
+            lambda number, least: self._one(extents, tight, number, least, farthest, ball), extents.delta.shape,
             within < farthest,
         )  # fmt: skip
 
@@ -187,18 +187,20 @@ class Nearness:
         return Nearest(distance, limit, loose)
 
     def _one(
-        self, sides: Sides, tight: Tight, number: int, least: float, farthest: float, ball: Ball | None
+        self, extents: Extents, tight: Tight, number: int, least: float, farthest: float, ball: Ball | None
     ) -> Nearest:
         """The same of one need."""
         never = lenient(tight.said.high[:, number]) < least
         loose = tight.blame[:, :, number] @ self.belongs
-        gains = self.gains(sides, tight.slopes[:, :, number])
+        gains = self.gains(extents, tight.slopes[:, :, number])
         has = least, lenient(tight.at.high[:, number])
-        found = self._bought(sides, gains, has, loose, never, farthest)
+        found = self._bought(extents, gains, has, loose, never, farthest)
         if tight.form is None:
             return found
         high, slopes, matrix = tight.form.high[:, number], tight.form.slopes[:, :, number], tight.form.matrix[:, number]
-        down, up = (np.maximum(side, 0.0) for side in (sides.at - sides.columns.low, sides.columns.high - sides.at))
+        down, up = (
+            np.maximum(side, 0.0) for side in (extents.at - extents.columns.low, extents.columns.high - extents.at)
+        )
         if ball is None:
             constant, steep = by_diagonal(matrix, slopes, down, up)
             high, slopes = high + constant, np.zeros_like(slopes)
@@ -207,12 +209,12 @@ class Nearness:
         if tight.form.third is not None:
             more = of_cubes(tight.form.third[:, number], down, up, ball)
             steep = Steep(steep.down + more.down, steep.up + more.up)
-        has, gains = (least, lenient(high)), self.gains(sides, slopes, steep)
+        has, gains = (least, lenient(high)), self.gains(extents, slopes, steep)
         loose = owed(matrix, down, up, ball) @ self.belongs
-        return _better(found, self._bought(sides, gains, has, loose, never, farthest))
+        return _better(found, self._bought(extents, gains, has, loose, never, farthest))
 
     def _bought(
-        self, sides: Sides, gains: Gains, has: tuple[float, Floats], loose: Floats, never: Bools, farthest: float
+        self, extents: Extents, gains: Gains, has: tuple[float, Floats], loose: Floats, never: Bools, farthest: float
     ) -> Nearest:
         """What is known by what features may bring of a need.
 
@@ -221,16 +223,16 @@ class Nearness:
         """
         need = needed(has[0], has[1] + gains.free.sum(axis=1))
         never = never | (gains.most.sum(axis=1) * (1 + LOOSE) < need)
-        paid = self._paid(sides.delta, gains, need)
+        paid = self._paid(extents.delta, gains, need)
         distance = np.where(never, np.inf, paid.distance * (1 - LOOSE))
-        limit = np.where(never[:, None], -1.0, self._limit(sides.delta, gains, paid, farthest))
+        limit = np.where(never[:, None], -1.0, self._limit(extents.delta, gains, paid, farthest))
         return Nearest(distance, limit, loose + gains.free)
 
     # ------------------------------------------------------------------------------------------- what is near enough
 
-    def near(self, sides: Sides, within: Floats) -> tuple[Sides, Ball | None]:
+    def near(self, extents: Extents, within: Floats) -> tuple[Extents, Ball | None]:
         """What of boxes is no farther than a distance, shape (boxes,); and what their columns' changes cost there."""
-        delta, layout = sides.delta, self.layout
+        delta, layout = extents.delta, self.layout
         part, top = self.paid(delta)
         ends = loosened(within)
         once = np.where(delta > 0, 0.0, self.once)
@@ -240,57 +242,57 @@ class Nearness:
             reach = np.where(self.slope > 0, beyond / self.slope, np.where(beyond < 0, -1.0, np.inf))
             reach = np.minimum(reach, np.where(self.peak > 0, (ends - part)[:, None] / self.peak - delta, np.inf))
         reach = np.maximum(reach, 0.0)
-        first, last = sides.first.copy(), sides.last.copy()
-        down, up = np.minimum(sides.down, reach), np.minimum(sides.up, reach)
-        low, high = sides.columns.low.copy(), sides.columns.high.copy()
+        first, last = extents.first.copy(), extents.last.copy()
+        down, up = np.minimum(extents.down, reach), np.minimum(extents.up, reach)
+        low, high = extents.columns.low.copy(), extents.columns.high.copy()
         straight, feature = layout.straight, layout.feature
-        for ends_of, was, now in ((first, sides.down, down), (last, sides.up, up)):
+        for ends_of, was, now in ((first, extents.down, down), (last, extents.up, up)):
             with np.errstate(all="ignore"):
                 share = np.where(was > 0, np.minimum(now / was * (1 + LOOSE), 1.0), 1.0)[:, feature]
-            ends_of[:] = np.where(straight & (share < 1), sides.at + (ends_of - sides.at) * share, ends_of)
-        cut = straight & ((down < sides.down) | (up < sides.up))[:, feature]
-        size = UNSURE * sides.columns.size + layout.doubt
-        low = np.where(cut, np.maximum(low, np.minimum(np.minimum(first, last), sides.at) - size), low)
-        high = np.where(cut, np.minimum(high, np.maximum(np.maximum(first, last), sides.at) + size), high)
+            ends_of[:] = np.where(straight & (share < 1), extents.at + (ends_of - extents.at) * share, ends_of)
+        cut = straight & ((down < extents.down) | (up < extents.up))[:, feature]
+        size = UNSURE * extents.columns.size + layout.doubt
+        low = np.where(cut, np.maximum(low, np.minimum(np.minimum(first, last), extents.at) - size), low)
+        high = np.where(cut, np.minimum(high, np.maximum(np.maximum(first, last), extents.at) + size), high)
         allowed = {}
         for j, (values, deltas) in layout.levels.items():
-            allowed[j] = sides.allowed[j] & (deltas - delta[:, [j]] <= np.maximum(reach[:, [j]], LOOSE))
+            allowed[j] = extents.allowed[j] & (deltas - delta[:, [j]] <= np.maximum(reach[:, [j]], LOOSE))
             columns = np.flatnonzero(feature == j)
             some = allowed[j][:, :, None]
             low[:, columns] = np.where(some, values, np.inf).min(axis=1, initial=np.inf)
             high[:, columns] = np.where(some, values, -np.inf).max(axis=1, initial=-np.inf)
-        found = Sides(Range(low, high), sides.at, first, last, delta, down, up, allowed)
+        found = Extents(Range(low, high), extents.at, first, last, delta, down, up, allowed)
         return found, self._ball(found, once, left) if self.summed else None
 
-    def _ball(self, sides: Sides, once: Floats, left: Floats) -> Ball:
+    def _ball(self, extents: Extents, once: Floats, left: Floats) -> Ball:
         """What the changes of columns cost in the sum; those of one feature share it."""
         layout = self.layout
-        further = np.maximum(sides.down, sides.up)
+        further = np.maximum(extents.down, extents.up)
         shared = np.bincount(layout.feature[self.costly], minlength=len(self.once))
         shares = np.where(self.costly, 1.0 / np.maximum(shared, 1)[layout.feature], 0.0)
         for j, (_, deltas) in layout.levels.items():
-            more = np.where(sides.allowed[j], deltas - sides.delta[:, [j]], np.inf)
+            more = np.where(extents.allowed[j], deltas - extents.delta[:, [j]], np.inf)
             further[:, j] = np.where(more > LOOSE, more, np.inf).min(axis=1, initial=np.inf)
-            further[:, j] = np.where((sides.allowed[j] & (more <= LOOSE)).sum(axis=1) > 1, 0.0, further[:, j])
+            further[:, j] = np.where((extents.allowed[j] & (more <= LOOSE)).sum(axis=1) > 1, 0.0, further[:, j])
             further[:, j] = np.where(np.isfinite(further[:, j]), further[:, j], 0.0)
         costs = []
-        for change in (sides.down, sides.up):
+        for change in (extents.down, extents.up):
             moved = np.where(self.leveled, further, change)
             whole = (self.slope * moved + np.where(moved > 0, once, 0.0))[:, layout.feature] * shares
             costs.append(np.where(np.isfinite(whole), whole, 0.0) * (1 - LOOSE))
         # At the least value of a column that falls its feature is at its highest.
-        falls = sides.first > sides.last
+        falls = extents.first > extents.last
         down, up = np.where(falls, costs[1], costs[0]), np.where(falls, costs[0], costs[1])
         return Ball(down, up, np.maximum(left, 0.0))
 
     # ------------------------------------------------------------------------------------------- what changes bring
 
-    def gains(self, sides: Sides, slopes: Floats, steep: Steep | None = None) -> Gains:
+    def gains(self, extents: Extents, slopes: Floats, steep: Steep | None = None) -> Gains:
         """What features may bring by the slopes of their columns, shape (boxes, columns).
 
         steep: what columns bring beyond that.
         """
-        layout, shape = self.layout, sides.delta.shape
+        layout, shape = self.layout, extents.delta.shape
 
         def brought(change: Floats) -> Floats:
             if steep is None:
@@ -298,32 +300,34 @@ class Nearness:
             return np.asarray(slopes * change + np.abs(change) * np.where(change < 0, steep.down, steep.up))
 
         with np.errstate(all="ignore"):
-            up, down = (brought(end - sides.at) for end in (sides.last, sides.first))
-            bent = np.maximum(*(brought(end - sides.at) for end in sides.columns))
+            up, down = (brought(end - extents.at) for end in (extents.last, extents.first))
+            bent = np.maximum(*(brought(end - extents.at) for end in extents.columns))
             straight = layout.straight
-            slack = UNSURE * (np.abs(slopes) + (0.0 if steep is None else np.maximum(*steep))) * sides.columns.size
+            slack = UNSURE * (np.abs(slopes) + (0.0 if steep is None else np.maximum(*steep))) * extents.columns.size
             free = np.where(straight, slack, np.maximum(bent, 0.0)) @ self.belongs
             up, down = (np.where(straight, part, 0.0) @ self.belongs for part in (up, down))
             most = np.maximum(np.maximum(up, down), 0.0)
             rate = np.zeros(shape)
-            for part, change in ((up, sides.up), (down, sides.down)):
+            for part, change in ((up, extents.up), (down, extents.down)):
                 rate = np.fmax(rate, np.where(part > 0, part / change, 0.0))
             for j in layout.levels:
-                free[:, j], most[:, j], rate[:, j] = self._of_levels(j, sides, slopes, steep)
+                free[:, j], most[:, j], rate[:, j] = self._of_levels(j, extents, slopes, steep)
         most = np.minimum(np.where(np.isnan(most), MOST, most), MOST)
         return Gains(free, most, np.where(np.isnan(rate), np.inf, rate))
 
-    def _of_levels(self, j: int, sides: Sides, slopes: Floats, steep: Steep | None) -> tuple[Floats, Floats, Floats]:
+    def _of_levels(
+        self, j: int, extents: Extents, slopes: Floats, steep: Steep | None
+    ) -> tuple[Floats, Floats, Floats]:
         """The same of a feature with levels, each of which brings what it brings at once."""
         columns, (values, deltas) = np.flatnonzero(self.layout.feature == j), self.layout.levels[j]
-        change = values[None] - sides.at[:, None, columns]
+        change = values[None] - extents.at[:, None, columns]
         moved = slopes[:, None, columns] * change
         if steep is not None:
             down, up = (side[:, None, columns] for side in steep)
             moved += np.abs(change) * np.where(change < 0, down, up)
         brings = moved.sum(axis=2) + UNSURE * np.abs(moved).sum(axis=2)
-        brings = np.where(sides.allowed[j], brings, 0.0)
-        further = deltas - sides.delta[:, [j]]
+        brings = np.where(extents.allowed[j], brings, 0.0)
+        further = deltas - extents.delta[:, [j]]
         at_once = further <= LOOSE
         free = np.maximum(np.where(at_once, brings, 0.0).max(axis=1, initial=0.0), 0.0)
         more = np.where(at_once, 0.0, np.maximum(brings - free[:, None], 0.0))

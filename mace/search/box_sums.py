@@ -19,7 +19,7 @@ import numpy as np
 from mace.compilers.enclosures.bounds import along, of_boxes
 from mace.compilers.enclosures.enclosed import lenient
 from mace.compilers.enclosures.ranges import Floats, Range
-from mace.search.box_distances import LOOSE, MOST, Nearest, Nearness, Sides, loosened, needed
+from mace.search.box_distances import LOOSE, MOST, Extents, Nearest, Nearness, loosened, needed
 from mace.search.chart import Chart
 from mace.tables.table import Bools
 
@@ -73,33 +73,33 @@ class Sums:
         """How many boxes are bounded at once."""
         return int(max(1, min(8, LARGEST // max(1, self.rows * self.width))))
 
-    def of(self, sides: Sides, farthest: float, within: Floats) -> tuple[Nearest, Floats]:
+    def of(self, extents: Extents, farthest: float, within: Floats) -> tuple[Nearest, Floats]:
         """What is known of boxes, as by `Nearness.of`; and rows that may have the goal, shape (rows, features)."""
         with np.errstate(all="ignore"):
-            return self._of(sides, farthest, within)
+            return self._of(extents, farthest, within)
 
-    def _of(self, sides: Sides, farthest: float, within: Floats) -> tuple[Nearest, Floats]:
-        near, shape = self.nearness, sides.delta.shape
-        whole = of_boxes(near.needs.numbers, sides.columns)
-        start = along(near.needs.numbers, Range(sides.at, sides.at), sides.at, near.layout.straight)
-        choices = self._choices(sides, start.at.low)
+    def _of(self, extents: Extents, farthest: float, within: Floats) -> tuple[Nearest, Floats]:
+        near, shape = self.nearness, extents.delta.shape
+        whole = of_boxes(near.needs.numbers, extents.columns)
+        start = along(near.needs.numbers, Range(extents.at, extents.at), extents.at, near.layout.straight)
+        choices = self._choices(extents, start.at.low)
         rows = [self.chart.start[None]]
 
         def of_need(number: int, least: float) -> Nearest:
             has = start.at.high[:, number] + whole.error[:, number]
             need = needed(least, lenient(has))
             never = lenient(whole.said.high[:, number]) < least
-            found, some = self._one(sides, choices, number, need, never, farthest)
+            found, some = self._one(extents, choices, number, need, never, farthest)
             rows.append(some[np.isfinite(found.distance)].reshape(-1, shape[1]))
             return found
 
         return near.of_parts(of_need, shape, within < farthest), np.concatenate(rows)
 
     def _one(
-        self, sides: Sides, choices: Choices, number: int, need: Floats, never: Bools, farthest: float
+        self, extents: Extents, choices: Choices, number: int, need: Floats, never: Bools, farthest: float
     ) -> tuple[Nearest, Floats]:
         """The same of one need."""
-        near, delta = self.nearness, sides.delta
+        near, delta = self.nearness, extents.delta
         brings = choices.brings[..., number]
         brings = np.where(np.isnan(brings), MOST, np.minimum(brings, MOST))
         once = np.where(delta > 0, 0.0, near.once)
@@ -125,13 +125,13 @@ class Sums:
 
     # ------------------------------------------------------------------------------------------- what can be chosen
 
-    def _choices(self, sides: Sides, start: Floats) -> Choices:
+    def _choices(self, extents: Extents, start: Floats) -> Choices:
         """The ends of all pieces, and all levels; start: bounds from below on the numbers at the nearest point."""
-        layout, (boxes, features) = self.nearness.layout, sides.delta.shape
+        layout, (boxes, features) = self.nearness.layout, extents.delta.shape
         share = np.arange(PIECES + 1) / PIECES
         found = [
-            self._pieces(sides, start, share, sides.first, sides.down, -1.0),
-            self._pieces(sides, start, share, sides.last, sides.up, 1.0),
+            self._pieces(extents, start, share, extents.first, extents.down, -1.0),
+            self._pieces(extents, start, share, extents.last, extents.up, 1.0),
         ]
         change, place, brings = (np.concatenate(parts, axis=2) for parts in zip(*found, strict=True))
         count = max([change.shape[2], *(len(levels.deltas) for levels in layout.levels.values())])
@@ -140,31 +140,31 @@ class Sums:
         brings = np.pad(brings, ((0, 0), (0, 0), (0, more), (0, 0)), constant_values=-np.inf)
         for j, (values, deltas) in layout.levels.items():
             own, known = np.flatnonzero(layout.feature == j), len(deltas)
-            rows = np.repeat(sides.at[:, None, :], known, axis=1)
+            rows = np.repeat(extents.at[:, None, :], known, axis=1)
             rows[:, :, own] = values
             rows = rows.reshape(-1, rows.shape[2])
             high = along(self.nearness.needs.numbers, Range(rows, rows), rows, layout.straight).at.high
             brings[:, j] = -np.inf
             brings[:, j, :known] = high.reshape(boxes, known, -1) - start[:, None, :]
-            brings[:, j, :known][~sides.allowed[j]] = -np.inf
-            change[:, j, :known] = np.maximum(deltas - sides.delta[:, [j]], 0.0)
+            brings[:, j, :known][~extents.allowed[j]] = -np.inf
+            change[:, j, :known] = np.maximum(deltas - extents.delta[:, [j]], 0.0)
             place[:, j, :known] = np.arange(known)
         assert change.shape[1] == features
         return Choices(change, place, brings)
 
     def _pieces(
-        self, sides: Sides, start: Floats, share: Floats, ends: Floats, farther: Floats, sign: float
+        self, extents: Extents, start: Floats, share: Floats, ends: Floats, farther: Floats, sign: float
     ) -> tuple[Floats, Floats, Floats]:
         """Both ends of every piece on the way to one end of each side."""
-        layout, (boxes, features) = self.nearness.layout, sides.delta.shape
+        layout, (boxes, features) = self.nearness.layout, extents.delta.shape
         own = self.nearness.belongs.T.astype(bool)[None, :, None, :]
-        way = np.where(own & layout.straight, (ends - sides.at)[:, None, None, :], 0.0)
-        first = sides.at[:, None, None, :] + way * share[:-1, None]
-        last = sides.at[:, None, None, :] + way * share[1:, None]
+        way = np.where(own & layout.straight, (ends - extents.at)[:, None, None, :], 0.0)
+        first = extents.at[:, None, None, :] + way * share[:-1, None]
+        last = extents.at[:, None, None, :] + way * share[1:, None]
         bent = own & ~layout.straight
         low, high = (
             np.where(bent, side[:, None, None, :], end)
-            for side, end in zip(sides.columns, (np.minimum(first, last), np.maximum(first, last)), strict=True)
+            for side, end in zip(extents.columns, (np.minimum(first, last), np.maximum(first, last)), strict=True)
         )
         columns = Range(*(side.reshape(-1, side.shape[3]) for side in (low, high)))
         tight = along(
@@ -176,7 +176,7 @@ class Sums:
         change = np.stack([farther[:, :, None] * share[:-1], farther[:, :, None] * share[1:]], axis=3)
         change = change.reshape(boxes, features, -1)
         brings = np.stack([near, far], axis=3).reshape(boxes, features, change.shape[2], -1)
-        return change, sign * (sides.delta[:, :, None] + change), brings
+        return change, sign * (extents.delta[:, :, None] + change), brings
 
     # ------------------------------------------------------------------------------------------- what it costs
 

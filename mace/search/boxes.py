@@ -11,7 +11,6 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -19,23 +18,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.bits import members
 from mace.base.deadline import Deadline
 from mace.base.exact import nearest
 from mace.compilers.enclosures.bounds import over
 from mace.compilers.enclosures.ranges import Ball, Floats, Range
-from mace.compilers.enclosures.reader import Enclosure, ends_of, levels_of, off_line
+from mace.compilers.enclosures.reader import Enclosure, levels_of, off_line
 from mace.problem.distance import Norm
 from mace.problem.goals import Wanted
-from mace.search.box_distances import LOOSE, Layout, Levels, Nearest, Nearness, Sides
+from mace.search.box_distances import LOOSE, Extents, Layout, Levels, Nearest, Nearness
+from mace.search.box_edges import Edge, edge_of, parts_of, within_limit
 from mace.search.box_goals import needs_of
 from mace.search.box_sums import Sums
 from mace.search.descent import Descent
 from mace.search.protocol import Run
 from mace.solve.lattice import attainable, denominator
 from mace.solve.protocol import Gap
-from mace.space.axes import Axis, GridAxis, LevelAxis, Point, Side, is_single, whole
-from mace.tables.table import Bools
+from mace.space.axes import GridAxis, LevelAxis, Point, Side, whole
 
 BATCH = 64
 LARGEST = 4_000_000  # numbers in one array of bounds
@@ -64,28 +62,6 @@ def at_once(enclosure: Enclosure, curved: bool = False) -> int:
     """How many boxes are bounded at once; curved: as quadratic functions, with both ways of all pairs of columns."""
     columns = max(1, len(enclosure.columns))
     return max(1, min(BATCH, LARGEST // (columns * max(4 * columns if curved else columns, enclosure.model.width))))
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """What is known of a side of a feature.
-
-    index, middle: the index nearest to the start, and the one in the middle.    value: the nearest one's, as a float.
-    columns: of the feature; their least and largest value, those at the nearest index, at the lowest and the highest;
-             shape (5, its columns).
-    changes: at the nearest index, and by how much more at the lowest and the highest; 0 for levels.
-    allowed: which levels it has.    width: how much of its feature's range.
-    """
-
-    side: Side
-    index: int
-    middle: int
-    value: float
-    columns: Floats
-    changes: tuple[float, float, float]
-    allowed: Bools | None
-    width: float
-    single: bool
 
 
 class Waiting(NamedTuple):
@@ -131,8 +107,8 @@ class BoxSearch:
         self.looked = 0
         self.waiting: list[tuple[float, int, Waiting]] = []
         edges = tuple(self._edge(j, side) for j, side in enumerate(whole(self.axes)))
-        sides = self._sides([Waiting(edges, 0.0, FIRST_STEP)])
-        start = over(self.needs.numbers, sides.columns, sides.at, curved=True)
+        extents = self._extents([Waiting(edges, 0.0, FIRST_STEP)])
+        start = over(self.needs.numbers, extents.columns, extents.at, curved=True)
         self.curved = self.sums is None and start.form is not None
         self.jumps = self.sums is None and not start.slopes.any()  # nothing says how far away a goal is
         # Sums are bounded as well far off as nearby.
@@ -223,32 +199,9 @@ class BoxSearch:
     def _edge(self, j: int, side: Side) -> Edge:
         """What is known of a side of a feature."""
         if side not in self.known[j]:
-            self.known[j][side] = self._new(j, side)
+            columns = [self.enclosure.columns[k] for k in self.of_feature[j]]
+            self.known[j][side] = edge_of(self.axes[j], columns, side)
         return self.known[j][side]
-
-    def _new(self, j: int, side: Side) -> Edge:
-        axis = self.axes[j]
-        columns = [self.enclosure.columns[k] for k in self.of_feature[j]]
-        if isinstance(side, int):
-            assert isinstance(axis, LevelAxis)
-            levels = members(side)
-            index = middle = min(levels, key=axis.delta)
-            first = last = index
-            allowed = np.isin(np.arange(axis.count), levels)
-        else:
-            assert isinstance(axis, GridAxis)
-            index, middle, allowed = axis.nearest(*side), _middle(axis, side), None
-            first, last = side
-        ends = np.array([ends_of(column, axis, side) for column in columns]).reshape(-1, 2).T
-        at = np.array([[column.on(axis).at(axis, place) for column in columns] for place in (index, first, last)])
-        # A chain that is not arithmetic is bounded a little beyond what it is.
-        ends[0], ends[1] = np.fmin(ends[0], at.min(axis=0)), np.fmax(ends[1], at.max(axis=0))
-        delta = axis.delta(index)
-        down, up = (nearest(axis.delta(place) - delta) for place in (first, last))
-        return Edge(
-            side, index, middle, nearest(axis.value(index)), np.concatenate([ends, at]), (nearest(delta), down, up),
-            allowed, _relative(axis, side), is_single(side),
-        )  # fmt: skip
 
     def _push(self, boxes: Sequence[Waiting]) -> None:
         """Let boxes wait, but for those of which all is too far."""
@@ -280,7 +233,7 @@ class BoxSearch:
         self.left = min(self.left, distance)
         return True
 
-    def _sides(self, boxes: Sequence[Waiting]) -> Sides:
+    def _extents(self, boxes: Sequence[Waiting]) -> Extents:
         """Boxes as arrays."""
         columns = np.stack([np.concatenate([edge.columns for edge in one.edges], axis=1) for one in boxes])
         columns = columns[:, :, self.order]
@@ -289,13 +242,13 @@ class BoxSearch:
         allowed = {j: np.array([one.edges[j].allowed for one in boxes]) for j in self.nearness.layout.levels}
         low, high, at, first, last = (columns[:, k] for k in range(5))
         delta, down, up = (changes[:, :, k] for k in range(3))
-        return Sides(Range(low, high), at, first, last, delta, down, up, allowed)
+        return Extents(Range(low, high), at, first, last, delta, down, up, allowed)
 
     def _divided(self, boxes: Sequence[Waiting]) -> list[Waiting]:
         """What is left of boxes: themselves, where all that is near was looked at; or their parts."""
         within = self._radii(boxes)
-        sides, ball = self.nearness.near(self._sides(boxes), within)
-        found = self._nearest(sides, ball, within)
+        extents, ball = self.nearness.near(self._extents(boxes), within)
+        found = self._nearest(extents, ball, within)
         kept: list[int] = []
         parts: list[Waiting] = []
         for k, one in enumerate(boxes):
@@ -321,14 +274,14 @@ class BoxSearch:
                 parts += [Waiting(part, least, step) for part in self._parts(boxes[k].edges, found, k)]
         return parts
 
-    def _nearest(self, sides: Sides, ball: Ball | None, within: Floats) -> Nearest:
+    def _nearest(self, extents: Extents, ball: Ball | None, within: Floats) -> Nearest:
         """What is known of boxes; rows that may have the goal are asked about on the way."""
         if self.sums is None:
             tight = over(
-                self.needs.numbers, sides.columns, sides.at, ball, self.nearness.layout.doubt, curved=self.curved
+                self.needs.numbers, extents.columns, extents.at, ball, self.nearness.layout.doubt, curved=self.curved
             )
-            return self.nearness.of(sides, tight, self.far, within, ball)
-        found, rows = self.sums.of(sides, self.far, within)
+            return self.nearness.of(extents, tight, self.far, within, ball)
+        found, rows = self.sums.of(extents, self.far, within)
         self._learn(self.chart.snap(rows))
         return found
 
@@ -346,7 +299,7 @@ class BoxSearch:
         j = int(np.argmax(widths))
         if not widths[j] > 0:
             j = max((j for j, edge in enumerate(narrow) if not edge.single), key=lambda j: narrow[j].width)
-        sides = _divide(narrow[j], self.axes[j], self.apart)
+        sides = parts_of(narrow[j], self.axes[j], self.apart)
         return [(*narrow[:j], self._edge(j, side), *narrow[j + 1 :]) for side in sides]
 
     def _radii(self, boxes: Sequence[Waiting]) -> Floats:
@@ -374,7 +327,7 @@ class BoxSearch:
         found, much = list(edges), False
         for j in np.flatnonzero(limit < np.inf).tolist():
             if not edges[j].single:
-                side, less = _within(self.axes[j], edges[j], float(limit[j]))
+                side, less = within_limit(self.axes[j], edges[j], float(limit[j]))
                 found[j], much = self._edge(j, side), much or less
         return tuple(found), much
 
@@ -386,59 +339,3 @@ class BoxSearch:
             if fine:
                 self.know(tuple(edge.index for edge in edges))
         return found
-
-
-def _within(axis: Axis, edge: Edge, limit: float) -> tuple[Side, bool]:
-    """What of a side is changed by no more than a limit beyond its nearest value, and whether that is much less."""
-    side, delta = edge.side, axis.delta(edge.index)
-    if isinstance(side, int):
-        # The nearest levels stay, whatever the limit.
-        kept = [k for k in members(side) if axis.delta(k) == delta or nearest(axis.delta(k) - delta) <= limit]
-        mask = sum(1 << k for k in kept)
-        return mask, mask != side
-    assert isinstance(axis, GridAxis)
-    farthest = max(edge.changes[1:])
-    if limit < 0:
-        return (edge.index, edge.index), True
-    if limit >= 0.9 * farthest:
-        return side, False
-    # The limit is loose already; what is added spares points the rounding of `scale`.
-    reach = (Fraction(limit) * (1 + Fraction(1, 10**9)) + delta) * axis.scale
-    low = max(side[0], axis.grid.ceil(axis.start_value - reach))
-    high = min(side[1], axis.grid.floor(axis.start_value + reach))
-    found = min(low, edge.index), max(high, edge.index)
-    return found, found != side and limit < 0.5 * farthest
-
-
-def _middle(axis: GridAxis, side: tuple[int, int]) -> int:
-    """An index in the middle of a side."""
-    low, high = side
-    if low == high:
-        return low
-    if axis.grid.kind == "step":
-        return low + (high - low) // 2
-    found = axis.grid.floor((axis.value(low) + axis.value(high)) / 2)
-    return min(max(found, low), high - 1)
-
-
-def _relative(axis: Axis, side: Side) -> float:
-    """How much of its feature's range a side has."""
-    if isinstance(side, int):
-        return 1.0
-    assert isinstance(axis, GridAxis)
-    return nearest((axis.value(side[1]) - axis.value(side[0])) / axis.scale)
-
-
-def _divide(edge: Edge, axis: Axis, apart: bool) -> list[Side]:
-    """The parts of a side; apart: its start by itself, if it is there."""
-    side = edge.side
-    if isinstance(side, int):
-        levels = members(side)
-        first = [axis.start] if axis.start in levels else levels[: len(levels) // 2]
-        one = sum(1 << k for k in first)
-        return [one, side & ~one]
-    low, high = side
-    if apart and low <= axis.start <= high:
-        around = [(low, axis.start - 1), (axis.start, axis.start), (axis.start + 1, high)]
-        return [part for part in around if part[0] <= part[1]]
-    return [(low, edge.middle), (edge.middle + 1, high)]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.solve.compiled import compiled
+from mace.solve.compiled import compiled, lean
 
 Array = NDArray[Any]
 
@@ -66,6 +66,21 @@ def least(bins: Array, cost: Array, rows: Array, count: int, need: int) -> float
     return best
 
 
+@lean
+def those_that_go(
+    bins: Array, n: int, left: Array, level: int, first: int, last: int, features: bool, values: bool
+) -> int:
+    """Put down for the next level which rows go with row n: on the first level of all after it, then of those from
+    place first to last (left out). Returns how many."""
+    fits = 0
+    for k in range(n + 1 if level == 0 else first, len(bins) if level == 0 else last):
+        m = k if level == 0 else left[level, k]
+        if goes(bins, n, m, features, values):
+            left[level + 1, fits] = m
+            fits += 1
+    return fits
+
+
 @compiled
 def best_from(
     start: int, bins: Array, cost: Array, first: Array, room: float, count: int, features: bool, values: bool,
@@ -75,7 +90,6 @@ def best_from(
 
     budget: of rows looked at; once it is used up what is left is negative, and nothing is said of the rows not reached.
     first: another cost, whose sum is at most `room`. found: is given the members, shape (count,).
-    Long because a search that keeps its place in arrays cannot be cut into calls of itself.
     """
     size = bins.shape[0]
     left = np.empty((count, size), np.int64)  # of each level: the rows that may come next
@@ -94,12 +108,12 @@ def best_from(
         budget -= 1
         if budget < 0:
             return below, budget
-        lower = total[level]
         if level > 0:
+            lower = total[level]
             for m in range(need):
                 lower += cost[left[level, place[level] - 1 + m]]
         else:
-            lower += need * cost[n]
+            lower = need * cost[n]
         pairs = need * (need - 1) // 2 + need * level
         if lower - pairs * most_reward >= below:
             level -= 1
@@ -118,15 +132,8 @@ def best_from(
                 below = total[count]
                 found[:] = chosen
             continue
-        fits = 0
-        begin = n + 1 if level == 0 else place[level]
-        end = size if level == 0 else length[level]
-        budget -= end - begin
-        for k in range(begin, end):
-            m = k if level == 0 else left[level, k]
-            if goes(bins, n, m, features, values):
-                left[level + 1, fits] = m
-                fits += 1
+        budget -= size - n - 1 if level == 0 else length[level] - place[level]
+        fits = those_that_go(bins, n, left, level, place[level], length[level], features, values)
         if values:
             lower = total[level + 1] + least(bins, cost, left[level + 1], fits, need - 1)
             if lower - (pairs - level) * most_reward >= below:

@@ -102,8 +102,9 @@ def relaxation() -> None:
     """What a search that stalls needs beside; smaller forests end before that."""
     from mace.solve.ensembles.cells import ground
     from mace.solve.ensembles.handover import Handover
-    from mace.solve.ensembles.plain import Bound, Plain, Terms
+    from mace.solve.ensembles.plain import Plain
     from mace.solve.ensembles.stalled import relaxed
+    from mace.solve.ensembles.terms import Bound, Terms
 
     question = about_trees()
     known = solved(question).point

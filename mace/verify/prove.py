@@ -22,7 +22,7 @@ from mace.verify.ask import ask
 from mace.verify.cases import Attempt, Load, attempts
 from mace.verify.product import NoProduct
 from mace.verify.properties import Property, text_of
-from mace.verify.proved import Kept, kept
+from mace.verify.proved import Evidence, evidence
 from mace.verify.questions import Case, Rows
 from mace.verify.robustness import robustness
 from mace.verify.shrink import shrink
@@ -194,7 +194,7 @@ class _Run:
                     self.notes.append(
                         f"the deployed model itself was asked about {outcome.refused} points near a boundary"
                     )
-                self._keep(kept(outcome.question, proof, None, deadline))
+                self._keep(evidence(outcome.question, proof, None, deadline))
             case Unknown(why=why):
                 self.doubts.append(deadline.why if deadline.over else why)
         return None
@@ -203,7 +203,7 @@ class _Run:
         """What the deployed model says of allowed rows that break the property; None if they do not."""
         return case.broken(rows) if all(self.subject.allowed(row) for row in rows) else None
 
-    def _keep(self, found: Kept) -> None:
+    def _keep(self, found: Evidence) -> None:
         if found.doubt:
             self.refuted -= 1
             self.doubts.append(found.doubt)

@@ -1,7 +1,7 @@
 """What a refutation leaves behind: a certificate that the checker has read, or a line that says why there is none.
 
 In:  the question that was refuted, and the proof of it.
-Out: a `Kept`. A proof that the checker refuses is no proof: then there is a doubt, and no verdict rests on it.
+Out: a `Evidence`. A proof that the checker refuses is no proof: then there is a doubt, and no verdict rests on it.
 Promise: a certificate that is returned was accepted by the checker. One that could not be written and read in the time
 allowed is not returned: `note` says so, and more time gives it.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mace.tables.table import Table
 
 
-class Kept(NamedTuple):
+class Evidence(NamedTuple):
     """A certificate if there is one; a note for the verdict, and why the refutation cannot count: empty if it does."""
 
     certificate: Certificate | None = None
@@ -32,7 +32,7 @@ class Kept(NamedTuple):
     doubt: str = ""
 
 
-def kept(question: Question, proof: Proof | None, lower: Fraction | None, deadline: Deadline) -> Kept:
+def evidence(question: Question, proof: Proof | None, lower: Fraction | None, deadline: Deadline) -> Evidence:
     """Write the certificate of a refutation, and let the checker read it.
 
     lower: nothing with the goal is closer; None: there is nothing with the goal at all.
@@ -42,11 +42,11 @@ def kept(question: Question, proof: Proof | None, lower: Fraction | None, deadli
 
     if proof is None:
         why = certifiable(question) or "the solvers refuted a question, and their refutations are no certificates"
-        return Kept(note=_without(why))
+        return Evidence(note=_without(why))
     return _read(lambda: certificate(question, lower, None, proof, deadline=deadline), deadline, question.model)
 
 
-def kept_of(answer: Answer, deadline: Deadline) -> Kept:
+def evidence_of(answer: Answer, deadline: Deadline) -> Evidence:
     """The same for the bound of an answer."""
     from mace.certify.statement import certifiable
     from mace.certify.writer import certificate
@@ -54,7 +54,7 @@ def kept_of(answer: Answer, deadline: Deadline) -> Kept:
     assert answer.question is not None
     if answer.proof is None:
         why = certifiable(answer.question) or answer.why or f"the oracle {answer.oracle!r} writes none"
-        return Kept(note=_without(why))
+        return Evidence(note=_without(why))
     question, witness = answer.question, answer.witness
     lower = None if answer.status == "infeasible" else answer.exact_lower_bound
     return _read(
@@ -64,20 +64,20 @@ def kept_of(answer: Answer, deadline: Deadline) -> Kept:
     )
 
 
-def _read(write: Callable[[], Certificate], deadline: Deadline, model: Table) -> Kept:
+def _read(write: Callable[[], Certificate], deadline: Deadline, model: Table) -> Evidence:
     """The certificate, if it can be written and the checker accepts it, both in the time allowed."""
     try:
         made = write()
         why = objection(made, deadline, model)
     except CertificateError as error:
-        return Kept(note=_without(error.message.removeprefix("no certificate can be written: ")))
+        return Evidence(note=_without(error.message.removeprefix("no certificate can be written: ")))
     except TimeOverError as over:
-        return Kept(note=_without(f"{over}; more time gives one"))
-    return Kept(doubt=why) if why else Kept(made)
+        return Evidence(note=_without(f"{over}; more time gives one"))
+    return Evidence(doubt=why) if why else Evidence(made)
 
 
 def _without(why: str) -> str:
     return f"no certificate: {why}"
 
 
-__all__ = ["Kept", "kept", "kept_of"]
+__all__ = ["Evidence", "evidence", "evidence_of"]

@@ -19,7 +19,7 @@ from mace.space.space import Space
 from mace.tables.table import Label
 from mace.verify.ask import ask
 from mace.verify.properties import Robust
-from mace.verify.proved import Kept, kept, kept_of
+from mace.verify.proved import Evidence, evidence, evidence_of
 from mace.verify.questions import Case, Rows
 from mace.verify.subject import Subject
 from mace.verify.verdict import Verdict, Violation
@@ -79,7 +79,7 @@ def _within(subject: Subject, explainer: Explainer, row: dict[str, Any], radius:
         why = reply.why + (f" (proved up to {nearest(reply.lower):.6g})" if reply.lower else "")
         return Verdict("", "unknown", why, asked=1, oracle=name, notes=notes)
     assert isinstance(reply, Refuted)
-    found_proof = kept(question, reply.proof, radius, limits.deadline)
+    found_proof = evidence(question, reply.proof, radius, limits.deadline)
     if found_proof.note:
         notes = (*notes, found_proof.note)
     if found_proof.doubt:
@@ -93,7 +93,7 @@ def _largest(subject: Subject, explainer: Explainer, row: dict[str, Any], limits
     room = None if limits.memory is None else limits.memory // 2**20
     answer = explainer.explain(row, timeout=limits.deadline, memory_mb=room)
     bounded = answer.status == "infeasible" or answer.exact_lower_bound > 0
-    found = kept_of(answer, limits.deadline) if bounded else Kept()
+    found = evidence_of(answer, limits.deadline) if bounded else Evidence()
     notes = [*answer.notes, *([found.note] if found.note else [])]
     if found.doubt:
         return Verdict("", "unknown", found.doubt, asked=1, oracle=answer.oracle, notes=tuple(notes))

@@ -14,8 +14,9 @@ from mace.proofs.kernel.axes import Span, empty, meet
 from mace.proofs.kernel.ensembles import Ensemble, Reach
 from mace.proofs.kernel.fields import anything, integer, read
 from mace.proofs.kernel.floats import Refused, need, rational
-from mace.proofs.kernel.networks import Network, Relaxation
+from mace.proofs.kernel.networks import Network
 from mace.proofs.kernel.prices import prices
+from mace.proofs.kernel.relaxation import Relaxation
 from mace.proofs.kernel.statement import Statement
 
 MODELS: dict[str, tuple[Callable[[Any], Any], Callable[..., Any]]] = {

@@ -22,7 +22,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import mace
-from mace.audit.certificates import Kept
+from mace.audit.certificates import EarlierCertificates
 from mace.audit.command import run_audit
 from mace.base.files import write_whole
 from mace.cli import app
@@ -107,15 +107,15 @@ def test_certificates_of_one_command_share_the_file_of_their_model(given: list[s
     ran = CliRunner().invoke(app, ["check", str(folder)])
     assert ran.exit_code == 0 and f"{len(files)} accepted by the checker" in ran.stdout.splitlines()[-1]
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
-    assert all(Kept(folder).whole(*pair) for pair in digests.items())
+    assert all(EarlierCertificates(folder).whole(*pair) for pair in digests.items())
     for damaged in (b"", b"no gzip", (folder / files[0]).read_bytes()[:-9]):  # an audit asks again
         (folder / files[0]).write_bytes(damaged)
-        assert not Kept(folder).whole(files[0], digests[files[0]])
+        assert not EarlierCertificates(folder).whole(files[0], digests[files[0]])
     (model_file,) = folder.glob(f"*{MODEL}")
     written = gzip.decompress(model_file.read_bytes())
     for damaged in (b"", b"no gzip", model_file.read_bytes()[:-9], gzip.compress(written.replace(b"1", b"2"))):
         model_file.write_bytes(damaged)
-        assert not any(Kept(folder).whole(*pair) for pair in digests.items())
+        assert not any(EarlierCertificates(folder).whole(*pair) for pair in digests.items())
 
 
 def test_json_is_all_that_stands_on_stdout(given: list[str]):

@@ -31,7 +31,7 @@ ROOT = PACKAGE.parent
 NOTHING_NEW = """
 from mace.solve.compiled import at_once
 at_once()
-from mace.solve.ensembles import balls, greedy, search, walk
+from mace.solve.ensembles import balls, book, greedy, search, separating, walk
 from mace.solve.networks import aims, kernels, relax, simplex, trials
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.networks.prover import NetworkOracle
@@ -43,7 +43,7 @@ from tests.oracles.small_ensembles import random_question as random_ensemble
 from tests.reference import random_question
 
 def signatures():
-    modules = (balls, greedy, search, walk, aims, kernels, relax, simplex, trials)
+    modules = (balls, book, greedy, search, separating, walk, aims, kernels, relax, simplex, trials)
     functions = {id(f): (n, len(f.signatures)) for m in modules for n, f in vars(m).items() if hasattr(f, "signatures")}
     return sorted(functions.values())
 

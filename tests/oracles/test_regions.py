@@ -19,7 +19,7 @@ from mace.problem.question import Question
 from mace.solve.conditions import broken
 from mace.solve.ensembles import obeying, prover, regions
 from mace.solve.ensembles.cells import ground
-from mace.solve.ensembles.plain import Plain, sides_of
+from mace.solve.ensembles.plain import Plain
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.forms.program import Program
 from mace.solve.protocol import Found, Limits, Refuted, Unknown
@@ -78,7 +78,7 @@ def test_what_random_questions_found(seed: int, divided: list[int]) -> None:
 def test_regions_hold_every_point_that_obeys_once_and_no_other_of_those_cut_away(seed: int) -> None:
     question = ruled(seed)
     grounded = ground(question)
-    root = regions.divided(question, sides_of(grounded, grounded.ground.low, grounded.ground.high))
+    root = regions.divided(question, grounded.sides(grounded.ground.low, grounded.ground.high))
     leaves = [region for region in root.every() if region.split is None]
     for point in points_of(question):
         if not question.obeys(point):

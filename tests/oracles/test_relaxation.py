@@ -26,10 +26,11 @@ from mace.solve.ensembles.ascent import ANYTHING, Climbed
 from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cells import ground
 from mace.solve.ensembles.handover import Handover
-from mace.solve.ensembles.plain import Bound, Plain, Terms
+from mace.solve.ensembles.plain import Plain
 from mace.solve.ensembles.priced import Closing
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.ensembles.relaxation import Relaxation
+from mace.solve.ensembles.terms import Bound, Terms
 from mace.solve.ensembles.trials import Trials
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Unknown
 from tests.bench import breast_cancer

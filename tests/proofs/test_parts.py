@@ -12,13 +12,16 @@ import numpy as np
 import pytest
 
 from mace.proofs import check as checker
-from mace.proofs import convert
+from mace.proofs.convert import elaborated
+from mace.proofs.elaborate_networks import deeper, nearer
+from mace.proofs.elaborate_trees import below
 from mace.proofs.kernel.axes import Axis, levels, read_axis, read_mix
 from mace.proofs.kernel.ensembles import Ensemble, Reach
 from mace.proofs.kernel.fields import once
 from mace.proofs.kernel.floats import INFINITE, ONE, Refused, float_with_bits, floating, quotient, to_float
-from mace.proofs.kernel.networks import BOUND, ERROR, FINE, SLOPE, Linear, Relaxation, relaxed
+from mace.proofs.kernel.networks import ERROR, Linear
 from mace.proofs.kernel.proof import Check, State, read_model
+from mace.proofs.kernel.relaxation import BOUND, FINE, SLOPE, Relaxation, relaxed
 from mace.proofs.kernel.statement import Column, Statement
 from mace.proofs.kernel.world import read_rules
 from tests.proofs import enumeration
@@ -86,10 +89,10 @@ def test_floats_are_counted_in_their_order(dtype: str) -> None:
     for rank in [*range(-40, 41), top, -top, *(int(rng.integers(-top, top)) for _ in range(300))]:
         x = Fraction(struct.unpack(code, struct.pack(whole, abs(rank)))[0]) * (1 if rank >= 0 else -1)
         assert Fraction(float_with_bits(rank, dtype), ONE) == x
-        assert convert.below(int(x * ONE), dtype) == rank
+        assert below(int(x * ONE), dtype) == rank
         if abs(rank) < top and dtype == "float32":
-            assert convert.below(int(x * ONE) + 1, dtype) == rank
-            assert convert.below(int(x * ONE) - 1, dtype) == rank - 1
+            assert below(int(x * ONE) + 1, dtype) == rank
+            assert below(int(x * ONE) - 1, dtype) == rank - 1
 
 
 def test_a_column_that_says_so_is_rounded_once_as_the_processor_rounds_integers() -> None:
@@ -348,7 +351,7 @@ SEEDS = range(60)
 def opened(data: Any) -> Check:
     """What a checker knows before the proof: the statement, and the root's state."""
     model = read_model(data["model"])
-    cuts, _ = convert.elaborated(data, [["trees"]], model)
+    cuts, _ = elaborated(data, [["trees"]], model)
     return Check(Statement(data, model), cuts)
 
 
@@ -458,7 +461,7 @@ def test_a_cut_one_further_is_refused(seed: int) -> None:
     for data, problem, _, _ in itertools.islice(each("ensemble", seed), 1):
         reach = problem.model
         assert isinstance(reach, Reach)
-        cuts, _ = convert.elaborated(data, [["trees"]], reach.model)
+        cuts, _ = elaborated(data, [["trees"]], reach.model)
         for k, test in enumerate(reach.model.tests):
             at = cuts[k]
             for wrong in (at - 1, at + 1) if at is not None else (0,):
@@ -475,7 +478,7 @@ def test_what_is_near_stays(seed: int) -> None:
         statement = problem.statement
         state = state_of(problem, box)
         nodes: list[Any] = []
-        kept = convert.nearer(problem, state, nodes)
+        kept = nearer(problem, state, nodes)
         near = [p for p in points if statement.claim is None or far(data, p) < statement.claim]
         assert not (kept.empty and near)
         for p in near:
@@ -535,7 +538,7 @@ def test_the_bounds_of_hidden_units(seed: int, hard: bool) -> None:
             for k, row in enumerate(state.units)
             for n in range(len(row))
         ]
-        for found in (model.bounds(state, *given), convert.deeper(problem, convert.nearer(problem, state, []), [])):
+        for found in (model.bounds(state, *given), deeper(problem, nearer(problem, state, []), [])):
             assert not (found.empty and near)
             for p in near:
                 for units, values in zip(found.units, hidden(data, p), strict=False):
@@ -572,7 +575,7 @@ def test_a_phase_holds_every_point_on_its_side(seed: int) -> None:
     for data, problem, box, points in each("network", seed):
         model = problem.model
         assert isinstance(model, Relaxation)
-        root = convert.deeper(problem, problem.root, [])
+        root = deeper(problem, problem.root, [])
         state = state_of(problem, box, root)
         near = [p for p in points if problem.statement.claim is None or far(data, p) < problem.statement.claim]
         for k, units in enumerate(state.units):
@@ -595,7 +598,7 @@ def test_the_bound_of_a_dual_lies_below_what_it_bounds(seed: int) -> None:
     for data, problem, box, points in each("network", seed):
         model = problem.model
         assert isinstance(model, Relaxation)
-        root = convert.deeper(problem, problem.root, [])
+        root = deeper(problem, problem.root, [])
         near = [p for p in points if problem.statement.claim is None or far(data, p) < problem.statement.claim]
         for state in model.phase(state_of(problem, box, root), 0, 0):
             weight, push = (Fraction(int(rng.integers(0, 1 << 20)), 1 << 19) for _ in range(2))
@@ -633,7 +636,7 @@ def test_tightened_intervals_hold_every_point_against_the_claim(seed: int) -> No
         assert isinstance(model, Relaxation)
         near = [p for p in points if problem.statement.claim is None or far(data, p) < problem.statement.claim]
         against = [p for p in near if hidden(data, p)[-1][0] >= 0]
-        for state in model.phase(state_of(problem, box, convert.deeper(problem, problem.root, [])), 0, 0):
+        for state in model.phase(state_of(problem, box, deeper(problem, problem.root, [])), 0, 0):
             on = state.phases[0, 0]
             ends = [
                 [

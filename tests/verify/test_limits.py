@@ -16,7 +16,7 @@ from mace.problem.question import Question
 from mace.verify import proved
 from mace.verify.cases import attempts
 from mace.verify.properties import read
-from mace.verify.proved import kept
+from mace.verify.proved import evidence
 from mace.verify.subject import Subject
 from tests.clocks import Hand, Ticking, Time
 
@@ -74,9 +74,9 @@ def refuted() -> tuple[Question, Proof]:
 
 def test_a_proof_that_is_not_written_in_time_is_postponed() -> None:
     question, proof = refuted()
-    assert kept(question, proof, None, Deadline.after(1000, Ticking())).certificate is not None
+    assert evidence(question, proof, None, Deadline.after(1000, Ticking())).certificate is not None
     for seconds in (0.5, 1.0, 2.0, 3.0):
-        found = kept(question, proof, None, Deadline.after(seconds, Ticking()))
+        found = evidence(question, proof, None, Deadline.after(seconds, Ticking()))
         assert found.certificate is None and found.doubt == ""
         assert found.note.startswith(f"no certificate: time limit ({seconds:g} s), reached while ")
 
@@ -92,7 +92,7 @@ def test_a_certificate_that_is_not_read_in_time_is_postponed_and_never_counted(m
         return canonical(data)
 
     monkeypatch.setattr(recheck, "canonical", slowly)
-    found = kept(question, proof, None, Deadline.after(2.0, clock))
+    found = evidence(question, proof, None, Deadline.after(2.0, clock))
     assert (found.certificate, found.doubt) == (None, "")
     assert "time limit (2 s), reached while the checker was reading the proof" in found.note
 

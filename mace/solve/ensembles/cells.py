@@ -20,7 +20,6 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
@@ -28,19 +27,19 @@ import numpy as np
 
 from mace.base.cache import Kept, Recent
 from mace.base.deadline import NEVER, Deadline
-from mace.base.exact import exact
 from mace.problem.distance import Charge, Norm
 from mace.problem.lines import Line, both_ways
 from mace.problem.question import Question
 from mace.solve.ensembles.costs import EXACT, charges_of, costs_of, reach, scale_of
 from mace.solve.ensembles.cuts import Array, Tests, Trees, no_cut, tests_of
+from mace.solve.ensembles.gains import gains_of, is_fuzzy
 from mace.solve.ensembles.tariff import tariff_of
-from mace.space.axes import Axis, GridAxis, LevelAxis, Point
-from mace.tables.margins import compare_slack, needed
-from mace.tables.table import Compare, Decision, Ensemble
+from mace.space.axes import Axis, Box, GridAxis, LevelAxis, Point
+from mace.tables.table import Decision, Ensemble
 
 MOST_LEVELS = 63
 NO_TURN = 2**62
+NO_LIMIT = 2**62  # a scaled distance that nothing has
 
 
 class Ground(NamedTuple):
@@ -209,6 +208,13 @@ class Grounded:
         # The first and the last cell of what is allowed may be parts of cells.
         first = one.lower if low <= 0 else max(one.lower, int(cuts[low - 1]) + 1)
         return first, one.upper if high >= len(cuts) else min(one.upper, int(cuts[high]))
+
+    def sides(self, low: Array, high: Array) -> Box:
+        """A box of cells and masks in indices of the axes."""
+        return tuple(
+            int(first) if isinstance(axis, LevelAxis) else self.interval(j, int(first), int(last))
+            for j, (axis, first, last) in enumerate(zip(self.axes, low, high, strict=True))
+        )
 
     def inside(self, low: Array, high: Array) -> Grounded:
         """The arrays for a box of cells and masks alone, as if nothing else were allowed."""
@@ -408,18 +414,9 @@ _AIMS: Kept[Aimed] = Kept(8)
 
 def _aim(model: Ensemble, decision: Decision, trees: Trees) -> Aimed:
     compares = list(dict.fromkeys(compare for part in decision for compare in part))
-    leaves = np.flatnonzero(trees.column < 0)
-    sides = [_sides(compare, trees.value[leaves]) for compare in compares]
-    largest = max([1e-300, *(float(np.abs(plus - minus).max()) for plus, minus in sides)])
-    exponent = 58 - math.frexp(largest * (len(trees.roots) + 1))[1]
-    gain = np.zeros((len(compares), len(trees.column)), np.int64)
-    need = np.zeros(len(compares), np.int64)
-    for c, (compare, (plus, minus)) in enumerate(zip(compares, sides, strict=True)):
-        gain[c, leaves] = _scaled_up(plus, minus, exponent)
-        need[c] = _need(model, compare, exponent)
-    spread(trees, gain)
+    found = gains_of(model, compares, trees)
     aim = Aim(
-        need,
+        found.need,
         np.array([compares.index(compare) for part in decision for compare in part], np.int64),
         np.cumsum([0, *map(len, decision)]).astype(np.int64),
         np.array([-1 if c.plus is None else c.plus for c in compares], np.int64),
@@ -430,51 +427,6 @@ def _aim(model: Ensemble, decision: Decision, trees: Trees) -> Aimed:
         model.dtype == "float32",
         float(model.divide),
         is_fuzzy(model, decision),
-        exponent,
+        found.exponent,
     )
-    return Aimed(aim, gain)
-
-
-def _scaled_up(plus: Array, minus: Array, exponent: int) -> Array:
-    """plus - minus in units of 2^-exponent, rounded up unless it is exact."""
-    difference = plus - minus
-    rounded = difference - plus  # Knuth's TwoSum: zero when the difference is exact
-    error = (plus - (difference - rounded)) - (minus + rounded)
-    scaled = np.ldexp(difference, exponent)
-    above = np.ceil(scaled)
-    if not error.any() and (scaled == above).all():
-        return np.asarray(scaled.astype(np.int64))
-    spare = np.ceil(np.abs(scaled) * 2.0**-52) + 1
-    return np.asarray(above.astype(np.int64) + spare.astype(np.int64))
-
-
-def _need(model: Ensemble, compare: Compare, exponent: int) -> int:
-    """The scaled sum below which a comparison cannot hold, whatever the rounding of the library's sums."""
-    least = needed(compare, compare_slack(model, compare), sure=False)
-    first = Fraction(0)
-    for sign, side in ((1, compare.plus), (-1, compare.minus)):
-        first += sign * exact(model.start[side]) if side is not None else 0
-    wanted = (exact(compare.than) * model.divide - first + least.bound) * Fraction(2) ** exponent
-    limit = math.floor(wanted) + 1 if least.strict else math.ceil(wanted)
-    return min(max(limit, -(2**61)), 2**61)
-
-
-def is_fuzzy(model: Ensemble, decision: Decision) -> bool:
-    """Whether some comparison of the goal cannot be decided by repeating the sums in the order of the trees."""
-    if model.certain:
-        return False
-    return any(any(compare_slack(model, compare)) for part in decision for compare in part)
-
-
-def _sides(compare: Compare, value: Array) -> tuple[Array, Array]:
-    zero = np.zeros(len(value))
-    return (
-        value[:, compare.plus] if compare.plus is not None else zero,
-        value[:, compare.minus] if compare.minus is not None else zero,
-    )
-
-
-def spread(trees: Trees, gain: Array) -> None:
-    """Give every inner node the largest gain below it, from the deepest row upwards."""
-    for row in reversed(trees.rows):
-        gain[:, row] = np.maximum(gain[:, trees.children[row, 0]], gain[:, trees.children[row, 1]])
+    return Aimed(aim, found.gain)

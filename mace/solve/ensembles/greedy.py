@@ -17,12 +17,11 @@ import numpy as np
 
 from mace.base.deadline import Deadline, TimeOverError, now
 from mace.solve.compiled import interruptible, lean
-from mace.solve.ensembles.cells import NO_TURN, Aim, Forest, Ground, Grounded
+from mace.solve.ensembles.cells import NO_LIMIT, NO_TURN, Aim, Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.walk import ball, has_goal, leaf_of
 
 STUCK, GOING, REACHED = 0, 1, 2
-NO_LIMIT = 2**62
 ROUNDS = 8  # steps of a climb between two looks at the clock
 MANY = 20_000  # features times trees: of so many one step may take a second
 LOOK = 0.05  # seconds between two looks at the clock then
@@ -98,7 +97,6 @@ def sweep(
     """Scaled sums of each comparison of a part for every level of an axis, or its cells below a limit: which these are.
 
     At the point's own cell, where that is none of them, the sums are 0.
-    Long because a walk with a stack stands inside the loop over trees, which no call may slow down.
     """
     cells = window(ground, axis, limit)
     first, last = aim.begin[part], aim.begin[part + 1]
@@ -148,12 +146,18 @@ def sweep(
                         if (low >> level) & 1:
                             total[i - first, level] += gain
     if ground.grid[axis]:
-        for i in range(last - first):
-            for cell in range(cells.first + 1, cells.end):
-                total[i, cell] += total[i, cell - 1]
+        running(total, last - first, cells)
     if not cells.first <= point[axis] < cells.end:
         total[: last - first, point[axis]] = 0
     return cells
+
+
+@lean
+def running(total: Array, count: int, cells: Window) -> None:
+    """Add up, in each of some rows, what changes from cell to cell."""
+    for i in range(count):
+        for cell in range(cells.first + 1, cells.end):
+            total[i, cell] += total[i, cell - 1]
 
 
 @lean

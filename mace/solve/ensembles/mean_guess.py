@@ -17,8 +17,9 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.problem.goal_rises import Rise
-from mace.solve.ensembles.cells import Aim, Grounded, spread
+from mace.solve.ensembles.cells import Aim, Grounded
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.gains import spread
 from mace.solve.ensembles.greedy import greedy
 from mace.tables.table import Floats
 

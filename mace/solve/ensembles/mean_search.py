@@ -22,12 +22,16 @@ from mace.problem.goal_means import Condition, whole_of
 from mace.problem.goal_rises import Rise, rise_of
 from mace.problem.proof import Proof
 from mace.problem.question import Goal, Question
-from mace.solve.ensembles.cells import Forest, Grounded, ground, spread
+from mace.solve.ensembles import book as books
+from mace.solve.ensembles import walk
+from mace.solve.ensembles.cells import Forest, Grounded, ground
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.gains import spread
 from mace.solve.ensembles.mean_cover import Refuted
-from mace.solve.ensembles.plain import Bound, Plain, Terms
+from mace.solve.ensembles.plain import Plain
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.ensembles.reached import Sums, sums_of
+from mace.solve.ensembles.terms import Bound, Terms
 from mace.solve.protocol import Reply
 from mace.space.axes import Point
 from mace.tables.decide import mean_at
@@ -224,11 +228,11 @@ class MeanPlain(Plain):
 
     def doubtful(self) -> Fraction | None:
         """See `Plain`. A cell whose points are all denied is closed by its trees."""
-        kernel, book = self.kernel, self.book
-        used = slice(0, int(book.count[kernel.NODES]))
-        for node in np.flatnonzero(book.state[used] == kernel.DOUBTFUL).tolist():
+        book = self.book
+        used = slice(0, int(book.count[books.NODES]))
+        for node in np.flatnonzero(book.state[used] == books.DOUBTFUL).tolist():
             if self._denied(self._load(node)):
-                book.state[node] = kernel.TREES
+                book.state[node] = books.TREES
         return super().doubtful()
 
     def corners(self, claim: Fraction | None, deadline: Deadline) -> Corners:
@@ -237,10 +241,10 @@ class MeanPlain(Plain):
         Raises TimeOverError.
         """
         # A box that was closed may hold the point that was found, whose distance is what is claimed; it is in the ball.
-        kernel, book = self.kernel, self.book
+        book = self.book
         limit, far = (Bound(claim, inclusive).scaled(self.grounded.scale) for inclusive in (False, True))
-        used = slice(0, int(book.count[kernel.NODES]))
-        nodes = np.flatnonzero((book.state[used] == kernel.TREES) & (book.key[used] < limit))
+        used = slice(0, int(book.count[books.NODES]))
+        nodes = np.flatnonzero((book.state[used] == books.TREES) & (book.key[used] < limit))
         # Of the forest cut down to the limit, where paths are shorter, more leaves would seem to be near.
         reached = np.zeros((len(nodes), *self.means.places.shape), np.int64)
         for begin in range(0, len(nodes), SOME):
@@ -260,6 +264,6 @@ class MeanPlain(Plain):
         """What is nearer than a limit of the trees."""
         axes = self.grounded.ground
         self.box.low[:], self.box.high[:] = axes.low, axes.high
-        self.walk.measure(axes, self.box)
-        found: Forest = self.walk.shrink(axes, self.grounded.forest, self.box, limit, self.stack)
+        walk.measure(axes, self.box)
+        found: Forest = walk.shrink(axes, self.grounded.forest, self.box, limit, self.stack)
         return found

@@ -14,29 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mace.solve.compiled import compiled, lean
+from mace.solve.ensembles.book import DOUBTED, DOUBTFUL, NODES, TREES, WITNESS, WORK, Book, Scratch, load, push
 from mace.solve.ensembles.cells import Forest, Ground
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.inherited import best_again, place_of
-from mace.solve.ensembles.search import (
-    DOUBTED,
-    DOUBTFUL,
-    FULL,
-    GOAL,
-    GOES_ON,
-    NODES,
-    TREES,
-    WITNESS,
-    WORK,
-    Book,
-    Scratch,
-    choose,
-    divide,
-    load,
-    next_box,
-    push,
-    undecided,
-    walk_again,
-)
+from mace.solve.ensembles.search import FULL, GOAL, GOES_ON, divide, next_box, walk_again
+from mace.solve.ensembles.separating import choose, undecided
 from mace.solve.ensembles.walk import Box, Stack, best_leaf, leaf_of, measure
 
 NO_NEED = -(2**62)
@@ -123,16 +106,22 @@ def add_up(means: Means, gain: Array, c: int, leaves: Array, totals: Array) -> f
     return over(means, c, totals)
 
 
+@lean
+def met_by(means: Means, gain: Array, leaves: Array, totals: Array) -> bool:
+    """Whether the leaves of a point may meet all conditions; fills in what they add up to."""
+    met = True
+    for c in range(len(means.need)):
+        met = add_up(means, gain, c, leaves, totals) >= 0.0 and met
+    return met
+
+
 @compiled
 def met_at(ground: Ground, forest: Forest, means: Means, cells: Array) -> bool:
     """Whether the point in some cells and levels may meet all conditions."""
     leaves, totals = np.zeros(len(forest.roots), np.int64), np.zeros(means.places.shape, np.int64)
     for t in range(len(leaves)):
         leaves[t] = leaf_of(ground, forest, forest.roots[t], cells)
-    met = True
-    for c in range(len(means.need)):
-        met = add_up(means, forest.gain, c, leaves, totals) >= 0.0 and met
-    return met
+    return met_by(means, forest.gain, leaves, totals)
 
 
 @lean
@@ -175,58 +164,67 @@ def worths(forest: Forest, means: Means, c: int, near: Array, best: Array, room:
 
 
 @lean
+def out_of_reach(
+    ground: Ground, forest: Forest, means: Means, box: Box, limit: int, scratch: Scratch, room: Room, place: int,
+    came: int, stack: Stack, count: Array,
+) -> bool:  # fmt: skip
+    """Whether the best leaves of a box clearly miss some condition; looks for those of all, as long as none is missed.
+
+    place, came: as in `search.in_reach`.
+    """
+    for c in range(len(means.need)):
+        best = scratch.best[c]
+        if place >= 0:
+            count[WORK] += best_again(
+                ground, forest, forest.gain[c], NO_NEED, box, limit, scratch.kept, place, c, came, scratch.near, best,
+                stack,
+            )  # fmt: skip
+            beyond = add_up(means, forest.gain, c, best, room.total)
+        else:
+            count[WORK] += best_of_all(ground, forest, means, c, box, limit, scratch.near, best, room.total, stack)
+            beyond = over(means, c, room.total)
+        if beyond < -means.clear:
+            return True
+    return False
+
+
+@lean
+def nearest_missed(means: Means, room: Room) -> tuple[int, float]:
+    """The condition that the nearest point misses and that is nearest to being refuted, and by how much the best
+    leaves exceed it; -1 where the nearest point misses none."""
+    chosen, spare = -1, 0.0
+    for c in range(len(means.need)):
+        most = over(means, c, room.total)
+        if over(means, c, room.here) < 0.0 and (chosen < 0 or most < spare):
+            chosen, spare = c, most
+    return chosen, spare
+
+
+@lean
 def run(
     ground: Ground, forest: Forest, whole: Forest, means: Means, book: Book, box: Box, scratch: Scratch, room: Room,
     stack: Stack, limit: int, width: int, stop: int, most_changes: int, budget: int,
 ) -> int:  # fmt: skip
-    """Search until something is to be decided outside; everything as `search.run`, whose invariant is this one's.
-
-    Long because it is left in as many ways.
-    """
-    count = book.count
-    trees, conditions = len(forest.roots), len(means.need)
+    """Search until something is to be decided outside; everything as `search.run`, whose invariant is this one's."""
+    count, near, leaves, conditions = book.count, scratch.near, scratch.leaves, len(means.need)
     end = count[WORK] + budget
-    near, leaves = scratch.near, scratch.leaves
     while True:
         why, node = next_box(ground, forest, book, box, scratch, limit, width, stop, most_changes, end)
         if why != GOES_ON:
             return int(why)
         key, came, place = book.key[node], book.axis[node], place_of(scratch.kept, node)
-        # What the nearest point says, and what the box says at most.
-        met = True
-        for c in range(conditions):
-            met = add_up(means, forest.gain, c, near, room.here) >= 0.0 and met
-        if met:
-            for t in range(trees):
+        if met_by(means, forest.gain, near, room.here):
+            for t in range(len(leaves)):
                 leaves[t] = forest.leaf[near[t]]
             if book.settled[node] != DOUBTED:
                 count[WITNESS] = node
                 return GOAL
-        refuted = False
-        for c in range(conditions):
-            if refuted:
-                break
-            if place >= 0:
-                count[WORK] += best_again(
-                    ground, forest, forest.gain[c], NO_NEED, box, limit, scratch.kept, place, c, came, near,
-                    scratch.best[c], stack,
-                )  # fmt: skip
-                refuted = add_up(means, forest.gain, c, scratch.best[c], room.total) < -means.clear
-            else:
-                count[WORK] += best_of_all(
-                    ground, forest, means, c, box, limit, near, scratch.best[c], room.total, stack
-                )
-                refuted = over(means, c, room.total) < -means.clear
+        refuted = out_of_reach(ground, forest, means, box, limit, scratch, room, place, came, stack, count)
         while True:
             if refuted:
                 book.state[node] = TREES
                 break
-            # The condition that the nearest point misses and that is nearest to being refuted.
-            chosen, spare = -1, 0.0
-            for c in range(conditions):
-                most = over(means, c, room.total)
-                if over(means, c, room.here) < 0.0 and (chosen < 0 or most < spare):
-                    chosen, spare = c, most
+            chosen, spare = nearest_missed(means, room)
             if chosen >= 0:
                 unit = worths(forest, means, chosen, near, scratch.best[chosen], room)
                 spared = (spare + means.clear) / unit

@@ -17,10 +17,9 @@ from mace.problem.distance import Norm
 from mace.problem.lines import lines_of
 from mace.problem.question import Question
 from mace.solve.conditions import Cut, around, close_or_cut
-from mace.solve.ensembles.cells import Grounded, with_cut
+from mace.solve.ensembles.cells import NO_LIMIT, Grounded, with_cut
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.greedy import NO_LIMIT, allowed, from_near
-from mace.solve.ensembles.plain import sides_of
+from mace.solve.ensembles.greedy import allowed, from_near
 from mace.solve.ensembles.repair import Repairs
 from mace.space.axes import Box, Point, Side, holds
 
@@ -86,7 +85,7 @@ class Dive:
         if lined is None or not lined.only(self.question, point):
             return None
         low = np.where(self.grounded.ground.grid, self.cells, np.left_shift(1, np.maximum(self.cells, 0)))
-        near = lined.near(sides_of(self.grounded, low, low), point)
+        near = lined.near(self.grounded.sides(low, low), point)
         return near if self.question.obeys(near) else None
 
     def polished(self, point: Point) -> Point:
@@ -103,7 +102,7 @@ class Dive:
 
     def _box(self) -> Box:
         """The box that is left, in indices of the axes."""
-        return sides_of(self.grounded, self.grounded.ground.low, self.grounded.ground.high)
+        return self.grounded.sides(self.grounded.ground.low, self.grounded.ground.high)
 
     def _cut(self, point: Point, rng: np.random.Generator | None) -> Cut | None:
         """Where to cut the box beside a point that breaks a rule or is excluded; None where it has nothing else."""

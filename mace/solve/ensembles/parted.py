@@ -17,8 +17,9 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.solve.by_parts import Turn, by_parts, stopped
-from mace.solve.ensembles.cells import Forest
-from mace.solve.ensembles.plain import NO_LIMIT, Bound, Plain, Terms
+from mace.solve.ensembles.cells import NO_LIMIT, Forest
+from mace.solve.ensembles.plain import Plain
+from mace.solve.ensembles.terms import Bound, Terms
 from mace.solve.protocol import Refuted, Reply
 from mace.space.axes import Point
 

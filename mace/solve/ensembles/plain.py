@@ -12,25 +12,28 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mace.base.deadline import Deadline, TimeOverError
+from mace.base.deadline import TimeOverError
 from mace.errors import ModelError
 from mace.problem.distance import Norm
 from mace.problem.lines import lines_of
-from mace.problem.proof import Leaf, Priced, Proof, ProofNode, Split
+from mace.problem.proof import Priced, Proof
 from mace.problem.question import Question
 from mace.solve.compiled import interruptible
 from mace.solve.conditions import Cut, close_or_cut
+from mace.solve.ensembles import book as books
+from mace.solve.ensembles import search, walk
+from mace.solve.ensembles.book import Book, Scratch
 from mace.solve.ensembles.cells import Forest, Grounded, moved, with_cut
 from mace.solve.ensembles.cuts import Array
-from mace.solve.protocol import Found, Gap, Refuted, Reply, Unknown
+from mace.solve.ensembles.terms import Bound, Terms
+from mace.solve.ensembles.written import proof_of
+from mace.solve.protocol import Found, Refuted, Reply, Unknown
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box as AnyBox
 from mace.space.axes import GridAxis, LevelAxis, Point, Side
@@ -38,9 +41,7 @@ from mace.space.axes import GridAxis, LevelAxis, Point, Side
 if TYPE_CHECKING:
     from mace.solve.ensembles.branching import Branching
     from mace.solve.ensembles.lined import Lined
-    from mace.solve.ensembles.search import Book, Scratch
 
-NO_LIMIT = 2**62
 FIRST_BUDGET, LARGEST_BUDGET = 1000, 1_000_000  # walks through trees between two looks at the clock
 SECONDS_BETWEEN_LOOKS = 0.05
 WALKS = 1_000_000  # in the first turn, where searches take turns; then twice as many each time
@@ -49,49 +50,10 @@ NEARLY = Fraction(1, 10**9)  # in the unit of the distance: linear rules are met
 BYTES_A_NODE = 120  # while the book grows, old and new arrays are there together
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """Points at a distance >= `distance` (> if `inclusive`) are of no interest; none such if `distance` is None."""
-
-    distance: Fraction | None = None
-    inclusive: bool = False
-
-    def excludes(self, distance: Fraction) -> bool:
-        if self.distance is None:
-            return False
-        return distance > self.distance if self.inclusive else distance >= self.distance
-
-    def scaled(self, scale: int) -> int:
-        """The smallest key that is excluded for certain."""
-        if self.distance is None:
-            return NO_LIMIT
-        return math.floor(self.distance * scale) + 1 if self.inclusive else math.ceil(self.distance * scale)
-
-
-class Terms(NamedTuple):
-    """What a search starts from, and what it may spend.
-
-    bound, point: distances from which on nothing is of interest, and a known point with the goal, which is a bound too.
-    gap:          how far lower and upper bound may stay apart. deadline, room: the time, and bytes for its nodes.
-    jobs:         threads that it may use where the relaxation goes on.
-    """
-
-    bound: Bound
-    point: Point | None
-    gap: Gap
-    deadline: Deadline
-    room: int
-    jobs: int = 1
-
-
 class Plain:
     """One search, with one bound to start from; the bound shrinks to the best point found."""
 
     def __init__(self, witnesses: Witnesses, grounded: Grounded, terms: Terms, forest: Forest | None = None) -> None:
-        from mace.solve.ensembles import search as ensembles_search
-        from mace.solve.ensembles import walk as ensembles_walk
-
-        self.kernel, self.walk = ensembles_search, ensembles_walk
         self.witnesses, self.grounded = witnesses, grounded
         question = self.question
         bound, self.point, self.gap, self.deadline, self.room, self.jobs = terms
@@ -106,12 +68,12 @@ class Plain:
         self.paused = False
         self.branching: Branching | None = None  # how it goes on by the relaxation, once it does
         self.declined = 0  # how many times the relaxation knew no more
-        self.box = self.walk.new_box(len(question.axes))
-        self.stack = self.walk.new_stack(grounded.depth)
-        self.book: Book = self.kernel.new_book(FIRST_ROOM)
+        self.box = walk.new_box(len(question.axes))
+        self.stack = walk.new_stack(grounded.depth)
+        self.book: Book = books.new_book(FIRST_ROOM)
         axes = grounded.ground
         self.box.low[:], self.box.high[:] = axes.low, axes.high
-        self.walk.measure(axes, self.box)
+        walk.measure(axes, self.box)
         self._whole = forest or grounded.forest  # or what is known to hold all that the bound leaves of it
         self.book.key[0] = int(self.box.total.sum())
 
@@ -120,10 +82,10 @@ class Plain:
         """What the bound leaves of the trees, cut down when it is needed."""
         axes = self.grounded.ground
         self.box.low[:], self.box.high[:] = axes.low, axes.high
-        self.walk.measure(axes, self.box)
+        walk.measure(axes, self.box)
         try:
             with interruptible(self.deadline):
-                return self.walk.shrink(axes, self._whole, self.box, self.limit, self.stack)
+                return walk.shrink(axes, self._whole, self.box, self.limit, self.stack)
         except TimeOverError:
             return self._whole  # of which nothing is walked any more
 
@@ -131,8 +93,8 @@ class Plain:
         """What the best point known by now leaves of the trees."""
         axes, forest = self.grounded.ground, self.forest
         self.box.low[:], self.box.high[:] = axes.low, axes.high
-        self.walk.measure(axes, self.box)
-        return self.walk.shrink(axes, forest, self.box, self.limit, self.stack)
+        walk.measure(axes, self.box)
+        return walk.shrink(axes, forest, self.box, self.limit, self.stack)
 
     @cached_property
     def scratch(self) -> Scratch:
@@ -145,12 +107,12 @@ class Plain:
         return self.witnesses.question
 
     def _scratch(self) -> Scratch:
-        return self.kernel.new_scratch(self.grounded.ground, self.forest)
+        return books.new_scratch(self.grounded.ground, self.forest)
 
     def statistics(self) -> dict[str, int]:
         """How much work it was: nodes written, boxes evaluated, trees walked; leaves, if this search walked any."""
         count = self.book.count + self.work
-        names = {"nodes": self.kernel.NODES, "boxes": self.kernel.POPPED, "walks": self.kernel.WORK}
+        names = {"nodes": books.NODES, "boxes": books.POPPED, "walks": books.WORK}
         found = {name: int(count[place]) for name, place in names.items()}
         leaves = self.leaves if "forest" in self.__dict__ else 0
         return found | {"leaves": leaves, "relaxations": self.relaxations}
@@ -192,8 +154,8 @@ class Plain:
 
     def doubtful(self) -> Fraction | None:
         """The least distance of a cell that may or may not have the goal, if it is nearer than the point found."""
-        used = slice(0, int(self.book.count[self.kernel.NODES]))
-        nodes = np.flatnonzero(self.book.state[used] == self.kernel.DOUBTFUL).tolist()
+        used = slice(0, int(self.book.count[books.NODES]))
+        nodes = np.flatnonzero(self.book.state[used] == books.DOUBTFUL).tolist()
         distances = [self.question.distance_of(self._load(node)) for node in nodes]
         distances += [] if self.nearly is None else [self.nearly]
         return min((d for d in distances if not self.bound.excludes(d)), default=None)
@@ -203,7 +165,7 @@ class Plain:
 
         walks: through trees, after which the search pauses; then it is `stalled`.
         """
-        kernel, count = self.kernel, self.book.count
+        count = self.book.count
         most = -1 if self.question.most_changes is None else self.question.most_changes
         budget = FIRST_BUDGET
         # Invariant: no allowed point with the goal lies within the bound, unless in a box of the heap or pending.
@@ -213,42 +175,42 @@ class Plain:
                 return False
             if self.tells:
                 self.witnesses.tell(self.bounds)
-            self.stalled = walks is not None and int(count[kernel.WORK]) >= walks
+            self.stalled = walks is not None and int(count[books.WORK]) >= walks
             if self.stalled:
                 return False
             if walks is not None:
-                budget = min(budget, walks - int(count[kernel.WORK]))
+                budget = min(budget, walks - int(count[books.WORK]))
             began = time.perf_counter()
             limit = self.limit
             ended = self.step(limit, most, budget)
             # Where the search pauses changes nothing in what it does; only how soon it notices the deadline.
             quick = time.perf_counter() - began < SECONDS_BETWEEN_LOOKS
             budget = min(2 * budget, LARGEST_BUDGET) if quick else max(budget // 2, 1)
-            if ended == kernel.GOAL:
-                self._witness(int(count[kernel.WITNESS]))
-            elif ended == kernel.FULL:
+            if ended == search.GOAL:
+                self._witness(int(count[books.WITNESS]))
+            elif ended == search.FULL:
                 if 2 * len(self.book.key) * BYTES_A_NODE > self.room:
-                    self.why = f"memory limit, reached at {int(count[kernel.NODES])} nodes"
+                    self.why = f"memory limit, reached at {int(count[books.NODES])} nodes"
                     return False
-                self.book = kernel.grown(self.book)
+                self.book = books.grown(self.book)
                 count = self.book.count
-            elif ended != kernel.BUDGET and self._settle():
+            elif ended != search.BUDGET and self._settle():
                 continue
-            elif ended == kernel.DONE:
+            elif ended == search.DONE:
                 return True
-            elif ended == kernel.GAP:
+            elif ended == search.GAP:
                 return False
 
     def search_on(self) -> bool:
         """Search to the end, or to that of a turn; whether every box was closed."""
         more = None if self.turn is None else WALKS << self.turn
-        finished = self.search(None if more is None else int(self.book.count[self.kernel.WORK]) + more)
+        finished = self.search(None if more is None else int(self.book.count[books.WORK]) + more)
         self.paused = self.stalled
         return finished
 
     def step(self, limit: int, most: int, budget: int) -> int:
         """Search boxes until something is to be decided here; returns what."""
-        return self.kernel.run(
+        return search.run(
             self.grounded.ground, self.forest, self.grounded.forest, self.grounded.aim, self.book, self.box,
             self.scratch, self.stack, limit, self.grounded.width, self.enough(limit), most, budget,
         )  # fmt: skip
@@ -273,7 +235,7 @@ class Plain:
         point = self.grounded.point(cells)
         if (lined := self._lined(point)) is not None:
             low = np.where(self.grounded.ground.grid, cells, np.left_shift(1, np.maximum(cells, 0)))
-            point = lined.near(sides_of(self.grounded, low, low), point)
+            point = lined.near(self.grounded.sides(low, low), point)
         self.take_point(point)
 
     def take_point(self, point: Point) -> None:
@@ -293,8 +255,8 @@ class Plain:
 
     def lower(self) -> Fraction:
         """No allowed point with the goal is closer than this: the smallest key of an open box."""
-        kernel, book = self.kernel, self.book
-        open_nodes = [*book.heap[: min(1, book.count[kernel.HEAP])], *book.pending[: book.count[kernel.WAITING]]]
+        book = self.book
+        open_nodes = [*book.heap[: min(1, book.count[books.HEAP])], *book.pending[: book.count[books.WAITING]]]
         keys = [int(book.key[node]) for node in open_nodes]
         return Fraction(min(keys, default=0), self.grounded.scale)
 
@@ -305,22 +267,22 @@ class Plain:
 
     def _load(self, node: int) -> Point:
         """Fill in the box of a node; returns its nearest point."""
-        self.kernel.load(self.grounded.ground, self.book, node, self.box)
-        self.walk.measure(self.grounded.ground, self.box)
+        books.load(self.grounded.ground, self.book, node, self.box)
+        walk.measure(self.grounded.ground, self.box)
         return self.grounded.nearest(self.box.low, self.box.high)
 
     def _settle(self) -> bool:
         """Compare pending boxes with the bound in exact numbers; whether any of them is still of interest."""
-        kernel, book = self.kernel, self.book
-        pending = book.pending[: book.count[kernel.WAITING]].tolist()
-        book.count[kernel.WAITING] = 0
+        book = self.book
+        pending = book.pending[: book.count[books.WAITING]].tolist()
+        book.count[books.WAITING] = 0
         alive = False
         for node in pending:
             if self.bound.excludes(self.question.distance_of(self._load(node))):
-                book.state[node] = kernel.DISTANCE
+                book.state[node] = books.DISTANCE
             else:
-                book.settled[node] = kernel.NEAR_ENOUGH
-                kernel.push(book, node)
+                book.settled[node] = books.NEAR_ENOUGH
+                books.push(book, node)
                 alive = True
         return alive
 
@@ -337,12 +299,12 @@ class Plain:
                 self._forbidden(node, point)
                 return
             if counts is None:
-                self.book.settled[node] = self.kernel.DOUBTED
-                self.kernel.push(self.book, node)
+                self.book.settled[node] = books.DOUBTED
+                books.push(self.book, node)
                 return
             self.point, self.bound = point, Bound(distance)
             self.book.settled[:] = 0
-        self.book.state[node] = self.kernel.DISTANCE
+        self.book.state[node] = books.DISTANCE
 
     # ------------------------------------------------------------------------------------------ rules and exclusions
 
@@ -359,14 +321,14 @@ class Plain:
         while isinstance(found := close_or_cut(self.question, sides, point), Cut):
             node = self._split(node, found.axis, found.at)
             if self.deadline.over:  # around a ball in many features there are thousands of cuts
-                self.kernel.push(self.book, node)
+                books.push(self.book, node)
                 return
             sides = (
                 *sides[: found.axis],
                 _near(sides[found.axis], found.at, point[found.axis]),
                 *sides[found.axis + 1 :],
             )
-        self.book.state[node] = self.kernel.AVOID if found.by == "avoid" else self.kernel.RULE
+        self.book.state[node] = books.AVOID if found.by == "avoid" else books.RULE
         self.book.note[node] = found.number
 
     def _lined(self, point: Point) -> Lined | None:
@@ -396,11 +358,11 @@ class Plain:
             if self.bound.excludes(held.bound) or reached:
                 if not self.bound.excludes(held.bound):
                     self.nearly = min(self.nearly or held.bound, held.bound)
-                self.book.state[node], self.book.note[node] = self.kernel.LINED, len(self.shared)
+                self.book.state[node], self.book.note[node] = books.LINED, len(self.shared)
                 self.shared.append(lined.proof(held, self.grounded.part))
                 return -1
             if self.deadline.over:
-                self.kernel.push(self.book, node)
+                books.push(self.book, node)
                 return -1
             cut = self._parting(point, near)
             if cut is None:
@@ -426,24 +388,24 @@ class Plain:
 
     def _sides(self) -> AnyBox:
         """The loaded box in indices of the axes."""
-        return sides_of(self.grounded, self.box.low, self.box.high)
+        return self.grounded.sides(self.box.low, self.box.high)
 
     def _split(self, node: int, axis: int, at: int) -> int:
         """Split a node at an index (or mask) that may not be a cut of any tree; its box is loaded.
 
         Returns the near child, with its box loaded; the far one is open.
         """
-        kernel, grounded = self.kernel, self.grounded
+        grounded = self.grounded
         place = np.flatnonzero(grounded.cuts(axis) == at)
-        if self.book.count[kernel.NODES] + 2 > len(self.book.key):
-            self.book = kernel.grown(self.book)
+        if self.book.count[books.NODES] + 2 > len(self.book.key):
+            self.book = books.grown(self.book)
         if len(place):
             cut = int(place[0])
         else:
             cut = self._new_cut(axis, at)
-            kernel.load(self.grounded.ground, self.book, node, self.box)
-            self.walk.measure(self.grounded.ground, self.box)
-        return int(kernel.split(self.grounded.ground, self.book, node, self.box, axis, cut, self.limit))
+            books.load(self.grounded.ground, self.book, node, self.box)
+            walk.measure(self.grounded.ground, self.box)
+        return int(books.split(self.grounded.ground, self.book, node, self.box, axis, cut, self.limit))
 
     def _new_cut(self, axis: int, at: int) -> int:
         norm = self.question.distance
@@ -451,66 +413,15 @@ class Plain:
         self.grounded, place = with_cut(self.grounded, norm, axis, at)
         if isinstance(self.question.axes[axis], GridAxis):
             self.forest = self.forest._replace(test=moved(self.forest.test, axis, place))
-            used = slice(0, int(self.book.count[self.kernel.NODES]))
+            used = slice(0, int(self.book.count[books.NODES]))
             later = (self.book.axis[used] == axis) & (self.book.cut[used] >= place)
             self.book.cut[used][later] += 1
         self.scratch = self._scratch()
         return place
 
-    # ------------------------------------------------------------------------------------------ the proof
-
     def proof(self) -> Proof:
-        """The tree of all nodes that are needed, in preorder. Open ones are at least as far as the bound claimed."""
-        kernel, book = self.kernel, self.book
-        rules = {kernel.OPEN: "distance", kernel.DISTANCE: "distance", kernel.TREES: "trees", kernel.CELL: "cell"}
-        rules |= {kernel.DOUBTFUL: "distance"}  # the claim goes no further than its distance
-        rules |= {kernel.CHANGES: "changes", kernel.AVOID: "avoid", kernel.RULE: "rule", kernel.LINED: "empty"}
-        used = int(book.count[kernel.NODES])
-        child, state, note, key = book.child[:used], book.state[:used], book.note[:used], book.key[:used]
-        base, at = self.grounded.ground.base, self.grounded.ground.at
-        nodes = np.empty(used, object)
-        inner = child >= 0
-        first = child[inner]
-        # Few are different, so that millions of nodes are made of few objects.
-        places, back = _distinct(base[book.axis[first]] + book.cut[first])
-        axes = np.searchsorted(base, places, side="right") - 1
-        nodes[inner] = _objects(map(Split, axes.tolist(), at[places].tolist()))[back]
-        kinds, back = _distinct(note[~inner] * len(rules) + state[~inner])
-        pairs = (divmod(kind, len(rules)) for kind in kinds.tolist())
-        leaves = (
-            self.shared[number] if kind == kernel.LINED else Leaf(rules[kind], number)  # type: ignore[arg-type]
-            for number, kind in pairs
-        )
-        nodes[~inner] = _objects(leaves)[back]
-        claim = min(self.limit, int(key[~inner & (state == kernel.OPEN)].min(initial=NO_LIMIT)))
-        return cast(Proof, nodes[kernel.preorder(child, kernel.standing(child, state, key, claim))].tolist())
-
-
-def _distinct(values: Array) -> tuple[Array, Array]:
-    """The different values, none below 0, and for each of the values its place among them.
-
-    As `np.unique`, without sorting, which takes longer than all else that is done for a proof.
-    """
-    found = np.flatnonzero(np.bincount(values))
-    place = np.empty(found[-1] + 1 if len(found) else 0, np.intp)
-    place[found] = np.arange(len(found))
-    return found, place[values]
-
-
-def _objects(nodes: Iterable[ProofNode]) -> Array:
-    """An array of nodes, which numpy would otherwise take for arrays themselves."""
-    found = list(nodes)
-    array = np.empty(len(found), object)
-    array[:] = found
-    return array
-
-
-def sides_of(grounded: Grounded, low: Array, high: Array) -> AnyBox:
-    """A box of cells and masks in indices of the axes."""
-    return tuple(
-        int(first) if isinstance(axis, LevelAxis) else grounded.interval(j, int(first), int(last))
-        for j, (axis, first, last) in enumerate(zip(grounded.axes, low, high, strict=True))
-    )
+        """The tree of all nodes that are needed."""
+        return proof_of(self.book, self.grounded.ground, self.limit, self.shared)
 
 
 def _near(side: Side, at: int, point: int) -> Side:

@@ -33,7 +33,8 @@ from mace.solve.ensembles.cells import Grounded, ground, refusal
 from mace.solve.ensembles.costs import largest_delta
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.handover import Handover
-from mace.solve.ensembles.plain import Bound, Plain, Terms
+from mace.solve.ensembles.plain import Plain
+from mace.solve.ensembles.terms import Bound, Terms
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.solve.witnesses import Witnessing
 from mace.space.axes import Point

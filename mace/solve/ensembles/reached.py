@@ -16,7 +16,7 @@ import numpy as np
 from mace.base.deadline import Deadline
 from mace.problem.question import Question
 from mace.solve.ensembles.cells import Forest, ground
-from mace.solve.ensembles.plain import Bound
+from mace.solve.ensembles.terms import Bound
 from mace.tables.table import Ensemble, Floats
 
 

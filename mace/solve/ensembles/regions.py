@@ -24,7 +24,8 @@ from mace.problem.proof import Leaf, Proof, Split, preorder
 from mace.problem.question import Question
 from mace.solve.conditions import Cut, put, ruled_out
 from mace.solve.ensembles.cells import Grounded, with_cut
-from mace.solve.ensembles.plain import Bound, Plain, Terms, sides_of
+from mace.solve.ensembles.plain import Plain
+from mace.solve.ensembles.terms import Bound, Terms
 from mace.solve.protocol import Found, Reply, combined
 from mace.space.axes import Box, GridAxis, Side, ends
 
@@ -67,7 +68,7 @@ class RegionNode:
 def by_regions(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | None:
     """What the searches of all regions say together, the nearest region first; None where there is only one."""
     question, grounded = search.question, search.grounded
-    whole = sides_of(grounded, grounded.ground.low, grounded.ground.high)
+    whole = grounded.sides(grounded.ground.low, grounded.ground.high)
     root = divided(question, whole, search.deadline.share(DIVIDING))
     if root.split is None:
         return None
@@ -96,7 +97,7 @@ def nothing_obeys(question: Question, grounded: Grounded, deadline: Deadline) ->
 
     A search by distance would come to it box by box, after seconds.
     """
-    root = RegionNode(sides_of(grounded, grounded.ground.low, grounded.ground.high))
+    root = RegionNode(grounded.sides(grounded.ground.low, grounded.ground.high))
     return preorder(root, _closing) if _cut_down(question, root, deadline.share(DIVIDING)) is None else None
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mace.base.deadline import Deadline
-from mace.solve.ensembles.cells import Grounded
+from mace.solve.ensembles.cells import NO_LIMIT, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.greedy import (
     GOING,
@@ -35,7 +35,6 @@ UNDONE = (0.2, 0.4, 0.7)  # how many of the changes are undone
 STUCK_TO = 0.5  # how many of the features whose change was undone must stay at the start
 HELD, HOLD = 0.3, 0.5  # how likely others may not move either, and then how many of them
 SLACK = 0.02  # the mean part by which a point from which the search goes on may be dearer than the best one
-NO_LIMIT = 2**62
 POWERS = (1.0, 0.6, 0.3)  # of the cost against the gain, as in `greedy`
 
 

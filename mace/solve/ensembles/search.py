@@ -1,6 +1,6 @@
 """The compiled search: boxes of cells, nearest first, each refuted, split or handed back as a witness.
 
-In:  the arrays of `ensembles_cells`, a `Book` of nodes, the scaled limit below which boxes are of interest.
+In:  the arrays of `cells.py`, a `Book` of nodes, the scaled limit below which boxes are of interest.
 Out: the book, filled in, and why the search paused (the constants below).
 Promise: a node is closed as `TREES`, `CELL` or `CHANGES` only when no point of its box below the limit can have the
 goal; everything that needs exact distances, rules or exclusions is left to the caller.
@@ -12,240 +12,47 @@ that lost their best leaf are walked again.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from mace.solve.compiled import compiled, lean
+from mace.solve.compiled import lean
+from mace.solve.ensembles.book import (
+    CELL,
+    CHANGES,
+    DOUBTED,
+    DOUBTFUL,
+    HEAP,
+    NODES,
+    POPPED,
+    TREES,
+    WAITING,
+    WITNESS,
+    WORK,
+    Book,
+    Scratch,
+    load,
+    pop,
+    push,
+    split,
+)
 from mace.solve.ensembles.cells import NO_TURN, Aim, Forest, Ground
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.inherited import (
-    Inherited,
-    best_again,
-    leave,
-    near_again,
-    new_inherited,
-    place_of,
-)
-from mace.solve.ensembles.walk import Box, Halves, Stack, best_leaf, halves_of, has_goal, leaf_of, measure, passes
+from mace.solve.ensembles.inherited import best_again, leave, near_again, place_of
+from mace.solve.ensembles.separating import choose, undecided
+from mace.solve.ensembles.walk import Box, Stack, best_leaf, has_goal, leaf_of, measure
 
 DONE, GOAL, FULL, BUDGET, GAP, PENDING, GOES_ON = 0, 1, 2, 3, 4, 5, 6
-OPEN, TREES, DISTANCE, CELL, CHANGES, AVOID, RULE, DOUBTFUL, LINED = 0, 1, 2, 3, 4, 5, 6, 7, 8
-NODES, HEAP, WAITING, WORK, WITNESS, POPPED = 0, 1, 2, 3, 4, 5
-NEAR_ENOUGH, DOUBTED = 1, 2
-NO_LIMIT = 2**62
 A_WALK = 8  # trees that inherit both of their leaves take as long as one that is walked
 
 
-class Book(NamedTuple):
-    """All nodes of a search, the open ones in a heap. Capacity N.
-
-    parent, axis, cut, side: how a node came about (side 0: cell <= cut, or level in the mask); parent -1 for the root.
-    child:   the first of two children, -1 if there are none.
-    state:   how it was closed; note: which exclusion or rule did it, or which multipliers of linear rules.
-    key:     scaled distance of the box, rounded down.
-    settled: NEAR_ENOUGH: its exact distance was found to be within the present limit; DOUBTED: and its nearest point
-             may have the goal, for all that is known of the order of sums, but not for certain.
-    heap:    node numbers, by key, the younger first.
-    pending: nodes whose key is too near to the limit to tell.
-    count:   NODES, HEAP, WAITING .. as above.
-    """
-
-    parent: Array
-    axis: Array
-    cut: Array
-    side: Array
-    child: Array
-    state: Array
-    note: Array
-    key: Array
-    settled: Array
-    heap: Array
-    pending: Array
-    count: Array  # type: ignore[assignment]
-
-
-class Place(NamedTuple):
-    """Where to split: an axis, and a cut of it; -1 for nowhere."""
-
-    axis: Any
-    cut: Any
-
-
-class Scratch(NamedTuple):
-    """Room for one dive: leaves by tree, marks by cut; and what is kept for boxes that wait."""
-
-    near: Array
-    leaves: Array
-    best: Array
-    fresh: Array
-    score: Array
-    marked: Array
-    touched: Array
-    kept: Inherited
-
-
-def new_book(capacity: int) -> Book:
-    """A book with the root alone, open, in the heap."""
-    small = (np.full(capacity, -1, np.int32) for _ in range(3))
-    parent, cut, child = small
-    axis, side = np.full(capacity, -1, np.int32), np.zeros(capacity, np.int8)
-    state, settled = np.zeros(capacity, np.int8), np.zeros(capacity, np.int8)
-    note, key = np.zeros(capacity, np.int32), np.zeros(capacity, np.int64)
-    count = np.zeros(8, np.int64)
-    count[NODES] = count[HEAP] = 1
-    heap, pending = np.zeros(capacity, np.int32), np.zeros(4096, np.int32)
-    return Book(parent, axis, cut, side, child, state, note, key, settled, heap, pending, count)
-
-
-def grown(book: Book) -> Book:
-    """The same book with twice the room."""
-    fixed = ("pending", "count")
-    return Book(*(a if n in fixed else np.concatenate([a, np.full_like(a, -1)]) for n, a in book._asdict().items()))
-
-
-def new_scratch(ground: Ground, forest: Forest) -> Scratch:
-    trees, compares, cuts = len(forest.roots), len(forest.gain), len(ground.at)
-    near, leaves = np.zeros(trees, np.int64), np.zeros(trees, np.int64)
-    best, fresh = np.zeros((compares, trees), np.int64), np.zeros(compares, np.int64)
-    score, marked = np.zeros(cuts + 1, np.float64), np.zeros(cuts + 1, np.int8)
-    touched = np.zeros(cuts + 1, np.int64)
-    return Scratch(near, leaves, best, fresh, score, marked, touched, new_inherited(ground, forest))
-
-
 @lean
-def push(book: Book, node: int) -> None:
-    heap, key = book.heap, book.key
-    place = book.count[HEAP]
-    book.count[HEAP] += 1
-    while place > 0:
-        above = (place - 1) >> 1
-        other = heap[above]
-        if key[other] < key[node] or (key[other] == key[node] and other > node):
-            break
-        heap[place] = other
-        place = above
-    heap[place] = node
-
-
-@lean
-def pop(book: Book) -> int:
-    heap, key = book.heap, book.key
-    first = heap[0]
-    book.count[HEAP] -= 1
-    size = book.count[HEAP]
-    node = heap[size]
-    place = 0
-    while True:
-        below = 2 * place + 1
-        if below >= size:
-            break
-        if below + 1 < size:
-            one, two = heap[below], heap[below + 1]
-            if key[two] < key[one] or (key[two] == key[one] and two > one):
-                below += 1
-        other = heap[below]
-        if key[node] < key[other] or (key[node] == key[other] and node > other):
-            break
-        heap[place] = other
-        place = below
-    heap[place] = node
-    return int(first)
-
-
-@lean
-def load(ground: Ground, book: Book, node: int, box: Box) -> None:
-    """The box of a node, from the splits above it."""
-    for j in range(len(box.low)):
-        box.low[j], box.high[j] = ground.low[j], ground.high[j]
-    while book.parent[node] >= 0:
-        axis, cut = book.axis[node], np.int64(book.cut[node])
-        if ground.grid[axis]:
-            if book.side[node] == 0:
-                box.high[axis] = min(box.high[axis], cut)
-            else:
-                box.low[axis] = max(box.low[axis], cut + 1)
-        else:
-            mask = ground.at[ground.base[axis] + cut]
-            box.low[axis] &= mask if book.side[node] == 0 else ~mask
-        node = book.parent[node]
-
-
-@lean
-def far_key(box: Box, axis: int, halves: Halves) -> int:
-    """The key of the half that the box's nearest point does not lie in."""
-    return int(box.total[0] - box.part[axis] + halves.part + max(box.total[1], halves.top))
-
-
-@lean
-def split(ground: Ground, book: Book, node: int, box: Box, axis: int, cut: int, limit: int) -> int:
-    """Two children; the far one goes into the heap if it is below the limit. Returns the near one, narrows the box."""
-    first = book.count[NODES]
-    book.count[NODES] += 2
-    book.child[node] = first
-    halves = halves_of(ground, axis, cut, box.low[axis], box.high[axis])
-    away = far_key(box, axis, halves)
-    for child in (first, first + 1):
-        book.parent[child] = node
-        book.axis[child] = axis
-        book.cut[child] = cut
-        book.side[child] = child - first
-        book.child[child] = -1
-        book.state[child] = OPEN
-        book.note[child] = 0
-        book.settled[child] = 0
-    near, far = first + halves.near, first + 1 - halves.near
-    book.key[near] = book.key[node]
-    book.settled[near] = book.settled[node]
-    book.key[far] = away
-    if away < limit:
-        push(book, far)
-    box.low[axis], box.high[axis] = halves.low, halves.high
-    return int(near)
-
-
-@compiled
-def standing(child: Array, state: Array, key: Array, claim: int) -> Array:
-    """For every node the one whose proof stands for it: itself, or one half of its box where the other is far away.
-
-    child, state, key: as in `Book`; claim: keys from it on are far away for certain.
-    Lemma: let no point of one half be nearer than the claim. On the axis that was cut, a leaf costs in the box what it
-    costs in the cheaper half, on all others what it costs in both. So the leaves that the box reaches nearer than the
-    claim are those of the other half, and what closes that by its leaves closes the box.
-    """
-    place, by_leaves = np.arange(len(child)), np.zeros(len(child), np.bool_)
-    for node in range(len(child) - 1, -1, -1):  # children come after their parents
-        if child[node] < 0:
-            by_leaves[node] = state[node] not in (CHANGES, AVOID, RULE, LINED)
-            continue
-        one, other = place[child[node]], place[child[node] + 1]
-        by_leaves[node] = by_leaves[one] and by_leaves[other]
-        for half, rest in ((one, other), (other, one)):
-            away = key[rest] >= claim and (state[rest] == OPEN or state[rest] == DISTANCE)
-            if child[rest] < 0 and away and by_leaves[half]:
-                place[node] = half
-    return place
-
-
-@compiled
-def preorder(child: Array, place: Array) -> Array:
-    """Nodes, each followed by its first child's tree and then its second child's; child: as in `Book`.
-
-    place: which node comes in the place of each.
-    """
-    order = np.empty(len(child), np.int64)
-    stack = np.empty(len(child) + 1, np.int64)
-    stack[0] = place[0]
-    waiting, count = 1, 0
-    while waiting > 0:
-        waiting -= 1
-        node = stack[waiting]
-        order[count] = node
-        count += 1
-        if child[node] >= 0:
-            stack[waiting], stack[waiting + 1] = place[child[node] + 1], place[child[node]]
-            waiting += 2
-    return order[:count]
+def added(gain: Array, leaves: Array) -> int:
+    """What leaves add up to."""
+    total = np.int64(0)
+    for t in range(len(leaves)):
+        total += gain[leaves[t]]
+    return total  # type: ignore[return-value]
 
 
 @lean
@@ -254,135 +61,13 @@ def may_have_goal(forest: Forest, aim: Aim, near: Array) -> bool:
     for p in range(len(aim.begin) - 1):
         every = True
         for i in range(aim.begin[p], aim.begin[p + 1]):
-            total = np.int64(0)
-            for t in range(len(near)):
-                total += forest.gain[aim.part_of[i], near[t]]
-            if total < aim.need[aim.part_of[i]]:
+            c = aim.part_of[i]
+            if added(forest.gain[c], near) < aim.need[c]:
                 every = False
                 break
         if every:
             return True
     return False
-
-
-@lean
-def mark(ground: Ground, gain: Array, box: Box, best: Array, scratch: Scratch) -> int:
-    """Score every cut on the way to a tree's best leaf by the margin of that leaf; returns how many cuts there are.
-
-    What is marked stands in `scratch.touched`, not in order; `choose` takes the marks back.
-    """
-    sides = scratch.kept.sides
-    count = 0
-    for t in range(len(best)):
-        leaf, near = best[t], scratch.near[t]
-        if leaf == near:
-            continue
-        margin = float(gain[leaf] - gain[near])
-        for side in range(sides.begin[leaf], sides.begin[leaf + 1]):
-            axis, above, below = sides.axis[side], np.int64(sides.above[side]), np.int64(sides.below[side])
-            # Of several tests of one grid axis the tightest counts; levels are tested by different masks.
-            if ground.grid[axis]:
-                if above < box.near[axis] <= below:
-                    continue
-                cut = above if box.near[axis] <= above else below
-            elif passes(ground, axis, above, box.near[axis]) == (below == 1):
-                continue
-            else:
-                cut = above
-            g = ground.base[axis] + cut
-            if scratch.marked[g] == 0:
-                scratch.marked[g] = 1
-                scratch.touched[count] = g
-                scratch.score[g] = 0.0
-                count += 1
-            scratch.score[g] += margin
-    return count
-
-
-@lean
-def add_beyond(score: Array, touched: Array, begin: int, end: int, near: int) -> None:
-    """Add up the scores of an ordered axis, touched[begin:end]: a cut takes the leaves beyond it away, too.
-
-    Below the cut `near`, at which the nearest point lies, they add up from the lowest cut, above it from the highest.
-    """
-    total = 0.0
-    for i in range(begin, end):
-        if touched[i] >= near:
-            break
-        total += score[touched[i]]
-        score[touched[i]] = total
-    total = 0.0
-    for i in range(end - 1, begin - 1, -1):
-        if touched[i] < near:
-            break
-        total += score[touched[i]]
-        score[touched[i]] = total
-
-
-@compiled
-def choose(
-    ground: Ground, gain: Array, box: Box, best: Array, scratch: Scratch, spare: Any, key: int, limit: int
-) -> Place:
-    """The cut that costs the far side most for the margin that it takes from the near side.
-
-    Separating tests are those on the way to a tree's best leaf that the nearest point answers otherwise. A cut at one
-    of them takes away the best leaf of every tree whose leaf lies beyond it.
-    """
-    touched = scratch.touched[: mark(ground, gain, box, best, scratch)]
-    touched.sort()
-    count = len(touched)
-    chosen_axis, chosen_cut, highest = -1, -1, -1.0
-    deficit = float(spare) + 1.0
-    reach = limit - key if limit < NO_LIMIT else box.total[0] + box.total[1] + 64
-    floor = 0.03 * float(reach)  # a cut that costs nothing is still worth something
-    begin = 0
-    axis = 0
-    while begin < count:
-        while axis + 1 < len(ground.base) and touched[begin] >= ground.base[axis + 1]:
-            axis += 1
-        end = begin
-        stop = ground.base[axis + 1] if axis + 1 < len(ground.base) else len(ground.at)
-        while end < count and touched[end] < stop:
-            end += 1
-        if ground.grid[axis]:
-            add_beyond(scratch.score, touched, begin, end, ground.base[axis] + box.near[axis])
-        for i in range(begin, end):
-            g = touched[i]
-            scratch.marked[g] = 0
-            cut = g - ground.base[axis]
-            halves = halves_of(ground, axis, cut, box.low[axis], box.high[axis])
-            value = min(scratch.score[g], deficit) * (float(far_key(box, axis, halves) - key) + floor)
-            if value > highest:
-                highest, chosen_axis, chosen_cut = value, axis, cut
-        begin = end
-    return Place(np.int64(chosen_axis), np.int64(chosen_cut))
-
-
-@compiled
-def undecided(ground: Ground, whole: Forest, box: Box, leaves: Array) -> Place:
-    """A test of some tree on the nearest point's way that the box leaves open; axis -1 if there is none."""
-    tight_low, tight_high = box.low.copy(), box.high.copy()
-    for t in range(len(leaves)):
-        node = whole.up[leaves[t]]
-        while node >= 0:
-            axis, cut = whole.test[node, 0], np.int64(whole.test[node, 1])
-            if ground.grid[axis]:
-                if box.near[axis] <= cut:
-                    tight_high[axis] = min(tight_high[axis], cut)
-                else:
-                    tight_low[axis] = max(tight_low[axis], cut + 1)
-            else:
-                inside = box.low[axis] & ground.at[ground.base[axis] + cut]
-                if inside != 0 and inside != box.low[axis]:
-                    return Place(np.int64(axis), np.int64(cut))
-            node = whole.up[node]
-    for axis in range(len(ground.grid)):
-        if ground.grid[axis]:
-            if tight_high[axis] < box.high[axis]:
-                return Place(np.int64(axis), np.int64(tight_high[axis]))
-            if tight_low[axis] > box.low[axis]:
-                return Place(np.int64(axis), np.int64(tight_low[axis] - 1))
-    return Place(np.int64(-1), np.int64(-1))
 
 
 @lean
@@ -472,6 +157,66 @@ def divide(
 
 
 @lean
+def best_from_roots(
+    ground: Ground, forest: Forest, gain: Array, need: int, box: Box, limit: int, near: Array, best: Array, stack: Stack
+) -> int:
+    """The best leaves for one comparison, every tree walked from its root; returns how many were.
+
+    It ends early, with roots that only bound what their trees have, once all together cannot add up to `need`.
+    """
+    for t in range(len(best)):
+        best[t] = forest.roots[t]
+    total = added(gain, best)
+    for t in range(len(best)):  # Invariant: the best leaves add up to no more than `total`.
+        root = forest.roots[t]
+        best[t] = best_leaf(ground, forest, gain, root, box, limit, near[t], stack)
+        total += gain[best[t]] - gain[root]
+        if total < need:
+            return t + 1
+    return len(best)
+
+
+@lean
+def in_reach(
+    ground: Ground, forest: Forest, aim: Aim, part: int, box: Box, limit: int, scratch: Scratch, place: int, came: int,
+    stack: Stack, count: Array,
+) -> bool:  # fmt: skip
+    """Whether the best leaves of a box reach every comparison of a part of the goal; a part that they do not is out of
+    reach in every smaller box.
+
+    place: where best leaves for this part are kept for the box, which was cut off along the axis `came`; -1 for none.
+    Those that are known for it already, by `scratch.fresh`, are only added up.
+    """
+    for i in range(aim.begin[part], aim.begin[part + 1]):
+        c = aim.part_of[i]
+        gain, need, best = forest.gain[c], aim.need[c], scratch.best[c]
+        if scratch.fresh[c] != part + 1:
+            scratch.fresh[c] = part + 1
+            if place >= 0:
+                count[WORK] += best_again(
+                    ground, forest, gain, need, box, limit, scratch.kept, place, c, came, scratch.near, best, stack
+                )
+            else:
+                count[WORK] += best_from_roots(ground, forest, gain, need, box, limit, scratch.near, best, stack)
+        if added(gain, best) < need:
+            return False
+    return True
+
+
+@lean
+def nearest_refuted(forest: Forest, aim: Aim, part: int, scratch: Scratch) -> tuple[int, int]:
+    """The comparison of a part that the nearest point fails and that is nearest to being refuted, and what its best
+    leaves have to spare; -1 where the nearest point fails none."""
+    chosen, spare = -1, np.int64(0)
+    for i in range(aim.begin[part], aim.begin[part + 1]):
+        c = aim.part_of[i]
+        beyond = added(forest.gain[c], scratch.best[c]) - aim.need[c]
+        if added(forest.gain[c], scratch.near) < aim.need[c] and (chosen < 0 or beyond < spare):
+            chosen, spare = c, beyond
+    return chosen, spare  # type: ignore[return-value]
+
+
+@lean
 def run(
     ground: Ground, forest: Forest, whole: Forest, aim: Aim, book: Book, box: Box, scratch: Scratch, stack: Stack,
     limit: int, width: int, stop: int, most_changes: int, budget: int,
@@ -483,78 +228,33 @@ def run(
     budget: about how many trees to walk.
     Invariant: every point below the limit that may have the goal lies in a box that is in the heap, pending, or handed
     to the caller.
-    Long because it is left in seven ways, each with the node in hand put where it is found again.
     """
-    count = book.count
-    trees, parts = len(forest.roots), len(aim.begin) - 1
+    count, leaves, parts = book.count, scratch.leaves, len(aim.begin) - 1
     end = count[WORK] + budget
-    near, leaves = scratch.near, scratch.leaves
     while True:
         why, node = next_box(ground, forest, book, box, scratch, limit, width, stop, most_changes, end)
         if why != GOES_ON:
             return int(why)
         key, came, place = book.key[node], book.axis[node], place_of(scratch.kept, node)
-        if may_have_goal(forest, aim, near):
-            for t in range(trees):
-                leaves[t] = forest.leaf[near[t]]
+        if may_have_goal(forest, aim, scratch.near):
+            for t in range(len(leaves)):
+                leaves[t] = forest.leaf[scratch.near[t]]
             if book.settled[node] != DOUBTED and (aim.fuzzy or has_goal(aim, whole.value, leaves)):
                 count[WITNESS] = node
                 return GOAL
-        part = inherited = 0
-        if place >= 0:
-            part = inherited = scratch.kept.part[place]
+        inherited = scratch.kept.part[place] if place >= 0 else -1
+        part = max(inherited, 0)
         for c in range(len(scratch.fresh)):
             scratch.fresh[c] = 0
         while True:
-            # Which parts of the goal are out of reach? They stay so in every smaller box.
-            open_part = False
-            while part < parts and not open_part:
-                open_part = True
-                for i in range(aim.begin[part], aim.begin[part + 1]):
-                    c = aim.part_of[i]
-                    total = np.int64(0)
-                    if scratch.fresh[c] != part + 1 and place >= 0 and part == inherited:
-                        scratch.fresh[c] = part + 1
-                        count[WORK] += best_again(
-                            ground, forest, forest.gain[c], aim.need[c], box, limit, scratch.kept, place, c, came,
-                            near, scratch.best[c], stack,
-                        )  # fmt: skip
-                        for t in range(trees):
-                            total += forest.gain[c, scratch.best[c, t]]
-                    elif scratch.fresh[c] != part + 1:
-                        scratch.fresh[c] = part + 1
-                        for t in range(trees):
-                            total += forest.gain[c, forest.roots[t]]
-                        for t in range(trees):  # Invariant: the best leaves add up to no more than `total`.
-                            best = best_leaf(
-                                ground, forest, forest.gain[c], forest.roots[t], box, limit, near[t], stack
-                            )
-                            scratch.best[c, t] = best
-                            total += forest.gain[c, best] - forest.gain[c, forest.roots[t]]
-                            count[WORK] += 1
-                            if total < aim.need[c]:
-                                scratch.fresh[c] = 0
-                                break
-                    else:
-                        for t in range(trees):
-                            total += forest.gain[c, scratch.best[c, t]]
-                    if total < aim.need[c]:
-                        part += 1
-                        open_part = False
-                        break
+            while part < parts and not in_reach(
+                ground, forest, aim, part, box, limit, scratch, place if part == inherited else -1, came, stack, count
+            ):
+                part += 1
             if part == parts:
                 book.state[node] = TREES
                 break
-            # The comparison that the nearest point fails and that is nearest to being refuted.
-            chosen, spare = -1, np.int64(0)
-            for i in range(aim.begin[part], aim.begin[part + 1]):
-                c = aim.part_of[i]
-                here = total = np.int64(0)
-                for t in range(trees):
-                    total += forest.gain[c, scratch.best[c, t]]
-                    here += forest.gain[c, near[t]]
-                if here < aim.need[c] and (chosen < 0 or total - aim.need[c] < spare):
-                    chosen, spare = c, total - aim.need[c]
+            chosen, spare = nearest_refuted(forest, aim, part, scratch)
             if chosen >= 0:
                 axis, cut = choose(ground, forest.gain[chosen], box, scratch.best[chosen], scratch, spare, key, limit)
             else:  # Too close to call by sums: only the cell of the nearest point is decided by its float sums.

@@ -28,8 +28,9 @@ from mace.problem.question import Question
 from mace.solve.ensembles.cells import Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.ladders import Terms, cropped, terms_of
-from mace.solve.ensembles.plain import Bound, Plain
+from mace.solve.ensembles.plain import Plain
 from mace.solve.ensembles.stalled import Boxes
+from mace.solve.ensembles.terms import Bound
 from mace.solve.protocol import Reply
 from mace.space.axes import Point
 

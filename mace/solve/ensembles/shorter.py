@@ -18,8 +18,9 @@ from mace.problem.proof import Leaf, Proof, Split, preorder
 from mace.problem.question import Question
 from mace.solve.compiled import interruptible
 from mace.solve.ensembles.cells import Grounded, ground, refusal
-from mace.solve.ensembles.plain import Bound, Plain, Terms, sides_of
+from mace.solve.ensembles.plain import Plain
 from mace.solve.ensembles.regions import DIVIDING, RegionNode, cut_into, divided, inside_of
+from mace.solve.ensembles.terms import Bound, Terms
 from mace.solve.protocol import Gap
 from mace.solve.witnesses import Witnesses
 
@@ -36,7 +37,7 @@ def shorter(question: Question, claim: Fraction | None, most: int, deadline: Dea
     try:
         with interruptible(deadline):
             grounded = ground(question, deadline)
-            whole = sides_of(grounded, grounded.ground.low, grounded.ground.high)
+            whole = grounded.sides(grounded.ground.low, grounded.ground.high)
             root = divided(question, whole, deadline.share(DIVIDING))
             grounded = cut_into(grounded, question, root)
             for region in root.every():

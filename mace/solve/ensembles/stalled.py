@@ -16,9 +16,11 @@ from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.handover import Handover
 from mace.solve.ensembles.obeying import Dive, within
-from mace.solve.ensembles.plain import Plain, Terms
+from mace.solve.ensembles.plain import Plain
 from mace.solve.ensembles.priced import Closing
 from mace.solve.ensembles.repair import Repairs
+from mace.solve.ensembles.terms import Terms
+from mace.solve.ensembles.walk import measure
 from mace.solve.protocol import Gap, Reply
 
 NODES = 16  # of the relaxation in the first turn, where searches take turns; then twice as many each time
@@ -95,7 +97,7 @@ class Boxes:
         """The scaled distance of a box."""
         plain = self.plain
         plain.box.low[:], plain.box.high[:] = low, high
-        plain.walk.measure(plain.grounded.ground, plain.box)
+        measure(plain.grounded.ground, plain.box)
         return int(plain.box.total.sum())
 
     def offer(self, cells: Array, part: int) -> None:

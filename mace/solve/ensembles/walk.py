@@ -1,7 +1,7 @@
 """Compiled walks through trees: the leaf of a point, the best leaf of a box, a forest cut down to a ball.
 
-In:  the arrays of `ensembles_cells`, a box in cells with its scaled costs.
-Out: leaves. Imported only when a search begins: the import takes numba with it.
+In:  the arrays of `cells.py`, a box in cells with its scaled costs.
+Out: leaves.
 Promise: `best_leaf` returns the largest gain over all leaves whose part of the box has a scaled cost below `limit`.
 """
 
@@ -327,6 +327,40 @@ def ball(ground: Ground, forest: Forest, depth: int, limit: int) -> Forest:
     return shrink(ground, forest, box, limit, new_stack(depth))
 
 
+@lean
+def go_left(
+    box: Box, rows: Array, waiting: Any, steps: Any, axis: Any, halves: Halves, total: Any, largest: Any, right: Any
+) -> tuple[Any, Any]:
+    """Narrow the box to the left half of a side, while the right child waits with the other.
+
+    total, largest: what the box costs; returns what it costs now.
+    """
+    part = box.part[axis]
+    far_total, far_largest = total - part + halves.part, max(largest, halves.top)
+    if halves.near == 0:
+        far_low, far_high = halves.far_low, halves.far_high
+        put_off(rows, waiting, steps, axis, far_low, far_high, halves.part, far_total, far_largest, right)
+        box.low[axis], box.high[axis] = halves.low, halves.high
+        return total, largest
+    put_off(rows, waiting, steps, axis, halves.low, halves.high, part, total, largest, right)
+    box.low[axis], box.high[axis], box.part[axis] = halves.far_low, halves.far_high, halves.part
+    return far_total, far_largest
+
+
+@compiled
+def gains_of_part(gain: Array, test: Array, origin: Array) -> Array:
+    """The largest gains below the nodes of a part of a forest; origin: their numbers in that, whose gains are given."""
+    count = len(origin)
+    found = np.empty((len(gain), count), np.int64)
+    for c in range(len(gain)):
+        for node in range(count - 1, -1, -1):  # children have larger numbers
+            if test[node, 0] < 0:
+                found[c, node] = gain[c, origin[node]]
+            else:
+                found[c, node] = max(found[c, test[node, 2]], found[c, test[node, 3]])
+    return found
+
+
 @compiled
 def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -> Forest:
     """The forest without what lies outside the box or at a cost >= limit, numbered along the walk.
@@ -334,11 +368,9 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
     forest: a whole one, or one that was shrunk to a larger limit.
     A test with one side left is skipped, so that a leaf's path may be shorter than in the whole forest. The nearest
     point of any box inside reaches the same leaf as in the whole forest, as long as it costs less than limit.
-    Long because it writes down every node on the way, and so keeps what it would give to a function.
     """
-    size, compares = len(forest.up), len(forest.gain)
-    test = np.empty((size, 4), np.int32)
-    up = np.empty(size, np.int32)
+    size = len(forest.up)
+    test, up = np.empty((size, 4), np.int32), np.empty(size, np.int32)
     origin = np.empty(size, np.int32)  # numbers in the forest that is given
     roots = np.empty(len(forest.roots), np.int32)
     rows, trail = stack.rows, stack.trail
@@ -351,17 +383,14 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
         parent: Any = np.int64(-1)
         side = 2
         while True:
-            axis = forest.test[node, 0]
-            cut = np.int64(forest.test[node, 1])
+            axis, cut = forest.test[node, 0], np.int64(forest.test[node, 1])
             if axis >= 0:
                 halves = halves_of(ground, axis, cut, box.low[axis], box.high[axis])
                 if halves.only >= 0:
                     node = forest.test[node, 2 + halves.only]
                     continue
-                part = box.part[axis]
-                far_total, far_largest = total - part + halves.part, max(largest, halves.top)
-                if far_total + far_largest >= limit:  # narrow to the near side only
-                    remember(box, trail, steps, axis)
+                remember(box, trail, steps, axis)
+                if total - box.part[axis] + halves.part + max(largest, halves.top) >= limit:  # the near side only
                     steps += 1
                     box.low[axis], box.high[axis] = halves.low, halves.high
                     node = forest.test[node, 2 + halves.near]
@@ -369,27 +398,17 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
             # Emit the node, then go left; the right child waits.
             new = count
             count += 1
-            up[new] = parent
-            origin[new] = node
+            up[new], origin[new] = parent, node
             test[new, 0], test[new, 1], test[new, 2], test[new, 3] = -1, -1, -1, -1
             if parent >= 0:
                 test[parent, side] = new
             if axis >= 0:
                 test[new, 0], test[new, 1] = axis, cut
-                remember(box, trail, steps, axis)
-                left, right = forest.test[node, 2], forest.test[node, 3]
-                low, high, far_low, far_high = halves.low, halves.high, halves.far_low, halves.far_high
-                if halves.near == 0:
-                    put_off(rows, waiting, steps, axis, far_low, far_high, halves.part, far_total, far_largest, right)
-                    box.low[axis], box.high[axis] = low, high
-                else:
-                    put_off(rows, waiting, steps, axis, low, high, part, total, largest, right)
-                    box.low[axis], box.high[axis], box.part[axis] = far_low, far_high, halves.part
-                    total, largest = far_total, far_largest
+                right = forest.test[node, 3]
+                total, largest = go_left(box, rows, waiting, steps, axis, halves, total, largest, right)
                 rows[waiting, PARENT] = new
-                steps += 1
-                waiting += 1
-                parent, side, node = new, 2, left
+                steps, waiting = steps + 1, waiting + 1
+                parent, side, node = new, 2, forest.test[node, 2]
                 continue
             if waiting == 0:
                 break
@@ -398,13 +417,7 @@ def shrink(ground: Ground, forest: Forest, box: Box, limit: int, stack: Stack) -
             total, largest, node = rows[waiting, TOTAL], rows[waiting, LARGEST], rows[waiting, NODE]
             parent, side = rows[waiting, PARENT], 3
         undo(box, trail, steps, 0)
-    gain = np.empty((compares, count), np.int64)
-    for c in range(compares):
-        for node in range(count - 1, -1, -1):  # children have larger numbers
-            if test[node, 0] < 0:
-                gain[c, node] = forest.gain[c, origin[node]]
-            else:
-                gain[c, node] = max(gain[c, test[node, 2]], gain[c, test[node, 3]])
+    gain = gains_of_part(forest.gain, test, origin[:count])
     for node in range(count):
         origin[node] = forest.leaf[origin[node]]
     return Forest(test[:count].copy(), up[:count].copy(), roots, gain, forest.value, origin[:count].copy())

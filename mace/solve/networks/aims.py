@@ -15,7 +15,8 @@ import numpy as np
 from mace.solve.compiled import compiled
 from mace.solve.networks.kernels import INFINITY, dual_bound
 from mace.solve.networks.model import Array, Axes, Hull, Net, Units
-from mace.solve.networks.relax import MOST_PIVOTS, dual_of, multipliers, program, solved
+from mace.solve.networks.program import Program, program
+from mace.solve.networks.relax import MOST_PIVOTS, Solved, dual_of, multipliers, solved
 from mace.solve.networks.simplex import CUTOFF, OPTIMAL, primal_simplex
 
 AIMING = 400  # pivots for one end
@@ -39,6 +40,32 @@ class Aims(NamedTuple):
 
 
 @compiled
+def aimed(found: Program, root: Solved, d: Array, layer: int, unit: int, way: float) -> float:
+    """Fill in what the free variables cost, where `way` times a unit's input is what is minimised from here on.
+
+    Returns the value of that at the basis; root: the tableau's end, whatever pivots have followed.
+    """
+    T = found.T
+    m, n = T.shape
+    basic, free, full = root.basis
+    cost = np.zeros(n + m)
+    cost[:n] = way * found.zs[layer, unit, :n]
+    value = way * found.zo[layer, unit]
+    for c in range(n):
+        d[c] = cost[free[c]]
+        if full[c]:
+            value += cost[free[c]] * root.top[free[c]]
+    for r in range(m):
+        price = cost[basic[r]]
+        if price != 0.0:
+            value += price * root.x[r]
+            line = T[r]
+            for c in range(n):
+                d[c] -= price * line[c]
+    return float(value)
+
+
+@compiled
 def aims(
     layer: int, first: int, last: int, limit: float, least: float, most: float, C: Array, than: Array,
     axes: Axes, net: Net, hull: Hull, units: Units,
@@ -46,7 +73,7 @@ def aims(
     """Bound the ends of the intervals of a layer's units `first` to `last` (left out) over a node's relaxed points
     within the limit, with `most` changes of features; least: the share of its interval that an end has to gain.
 
-    Long because all ends share one tableau, and each needs what the program numbers.
+    All ends share one tableau: each goes on from where the one before it ended.
     """
     L, U, _ = units
     relu = net[3]
@@ -57,44 +84,24 @@ def aims(
         np.zeros((2, N, H, N)), np.zeros((2, N, J)), np.zeros((2, N)),
     )  # fmt: skip
     found = program(C, than, axes, net, hull, units, limit >= 0.0, limit, most)
-    T = found.T
-    m, n = T.shape
     d = found.cost.copy()
-    root = solved(T, found.b, d, found.top, found.start, INFINITY, MOST_PIVOTS)
+    root = solved(found.T, found.b, d, found.top, found.start, INFINITY, MOST_PIVOTS)
     if root.ended.status != OPTIMAL:
         return made
-    basic, free, full = root.basis
     weight = np.zeros((H, N))
     for unit in range(first, last):
         if not relu[layer] or L[layer, unit] >= 0.0 or U[layer, unit] <= 0.0:
             continue
         for end in range(2):
             way = 1.0 - 2.0 * end
-            old = L[layer, unit] if end == 0 else -U[layer, unit]
-            cost = np.zeros(n + m)
-            cost[:n] = way * found.zs[layer, unit, :n]
-            value = way * found.zo[layer, unit]
-            for c in range(n):
-                d[c] = cost[free[c]]
-                if full[c]:
-                    value += cost[free[c]] * root.top[free[c]]
-            for r in range(m):
-                price = cost[basic[r]]
-                if price != 0.0:
-                    value += price * root.x[r]
-                    line = T[r]
-                    for c in range(n):
-                        d[c] -= price * line[c]
-            enough = old + least * (U[layer, unit] - L[layer, unit])
-            ended = primal_simplex(T, root.x, d, root.top, root.basis, value, enough, AIMING)
+            value = aimed(found, root, d, layer, unit, way)
+            enough = (L[layer, unit] if end == 0 else -U[layer, unit]) + least * (U[layer, unit] - L[layer, unit])
+            ended = primal_simplex(found.T, root.x, d, root.top, root.basis, value, enough, AIMING)
             if ended.status == CUTOFF:
                 continue
-            theta, push = 0.0, 0.0
-            y = multipliers(d, free, m) * root.scale
-            if found.ball >= 0:
-                theta = y[found.ball]
-            if found.few >= 0:
-                push = y[found.few]
+            y = multipliers(d, root.basis.free, len(root.x)) * root.scale
+            theta = y[found.ball] if found.ball >= 0 else 0.0
+            push = y[found.few] if found.few >= 0 else 0.0
             goal, y1, mu, share = dual_of(found, y, G, theta)
             slope = np.zeros((H, N))
             bound = dual_bound(

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from mace.solve.compiled import compiled
+from mace.solve.compiled import compiled, lean
 from mace.solve.networks.model import LEVELS, STEPS, Array, Axes, Hull, Net, Units
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -95,6 +95,38 @@ def cut(q: float, axes: Axes, hull: Hull) -> bool:
     return True
 
 
+@lean
+def corners(
+    k: Array, first: int, last: int, on: Array, jump: float, rate: float, change: Array, gains: Array, costs: Array,
+    n: int,
+) -> tuple[int, float, float]:  # fmt: skip
+    """Write what the corners of the upper hull of a feature's levels, first to last (left out), gain and cost, each
+    beside the one before it, from n on; returns the next place, and what the cheapest level costs and gains.
+
+    k: what a level gains.
+    """
+    cost, gain = INFINITY, 0.0
+    for i in range(first, last):
+        if on[i]:
+            c = jump + rate * change[i] if change[i] > 0 else 0.0
+            if c < cost or (c == cost and k[i] > gain):
+                cost, gain = c, k[i]
+    cheapest = cost, gain
+    while True:  # Invariant: (cost, gain) is on the upper hull; step to its next corner.
+        best, next_cost, next_gain = 0.0, cost, gain
+        for i in range(first, last):
+            if on[i] and k[i] > gain:
+                c = jump + rate * change[i] if change[i] > 0 else 0.0
+                slope = (k[i] - gain) / max(c - cost, 1e-300)
+                if slope > best or (slope == best and c > next_cost):
+                    best, next_cost, next_gain = slope, c, k[i]
+        if best == 0.0:
+            return n, cheapest[0], cheapest[1]
+        gains[n], costs[n] = next_gain - gain, next_cost - cost
+        n += 1
+        cost, gain = next_cost, next_gain
+
+
 @compiled
 def knapsack(
     k: Array, q: float, kind: Array, first: Array, count: Array, lo: Array, hi: Array, on: Array, jump: Array,
@@ -103,7 +135,7 @@ def knapsack(
     """The largest value of k . x over a box, within the budget q of l0 and l1 cost (q < 0: without a budget), and the
     price of the budget: what a little more of it would add, per unit.
 
-    Long because it is called twice for every unit: named tuples would be taken apart, and axes called, each time.
+    Takes arrays, because it is called twice for every unit: named tuples would be taken apart each time.
     """
     J, most = len(kind), len(k) + len(kind)
     gains, costs, ratio = np.empty(most), np.empty(most), np.empty(most)
@@ -127,27 +159,9 @@ def knapsack(
                 costs[n] = max((jump[j] + rate[j] * abs(far) if far != 0.0 else 0.0) - spent, 0.0)
                 n += 1
         else:
-            cost, gain = INFINITY, 0.0
-            for i in range(f, f + count[j]):
-                if on[i]:
-                    c = jump[j] + rate[j] * change[i] if change[i] > 0 else 0.0
-                    if c < cost or (c == cost and k[i] > gain):
-                        cost, gain = c, k[i]
+            n, cost, gain = corners(k, f, f + count[j], on, jump[j], rate[j], change, gains, costs, n)
             value += gain
             left -= cost
-            while True:  # Invariant: (cost, gain) is on the upper hull of the axis's levels; step to the next corner.
-                best, next_cost, next_gain = 0.0, cost, gain
-                for i in range(f, f + count[j]):
-                    if on[i] and k[i] > gain:
-                        c = jump[j] + rate[j] * change[i] if change[i] > 0 else 0.0
-                        slope = (k[i] - gain) / max(c - cost, 1e-300)
-                        if slope > best or (slope == best and c > next_cost):
-                            best, next_cost, next_gain = slope, c, k[i]
-                if best == 0.0:
-                    break
-                gains[n], costs[n] = next_gain - gain, next_cost - cost
-                n += 1
-                cost, gain = next_cost, next_gain
     for i in range(n):
         ratio[i] = -gains[i] / max(costs[i], 1e-300)
     if q < 0.0:
@@ -221,88 +235,53 @@ def derive(q: float, axes: Axes, net: Net, hull: Hull, units: Units, wanted: Arr
     return True
 
 
-@compiled
-def dual_bound(
-    theta: float,
-    aim: tuple[int, int],
-    way: float,
-    goal: Array,
-    y1: Array,
-    mu: Array,
-    share: Array,
-    count: tuple[float, float],
-    C: Array,
-    than: Array,
-    axes: Axes,
-    net: Net,
-    hull: Hull,
-    units: Units,
-    slope: Array,
-    weight: Array,
-) -> float:
-    """What multipliers prove, in floating point; writes the slopes t and each hidden unit's coefficient.
+@lean
+def through_units(
+    layer: int, v: Array, z: Array, y1: Array, mu: Array, slope: Array, weight: Array, net: Net, units: Units,
+    constant: float,
+) -> float:  # fmt: skip
+    """From the coefficients v of the outputs of a layer's units to those of their inputs, written to z (zeros before).
 
-    theta:  what the distance counts: 1, or 0 for a claim about every distance.
-    aim:    the layer and the place of a unit whose input counts `way` times beside it; `NOWHERE` where there is none.
-    goal:   multipliers of the comparisons, and of what rules make hold.
-    y1:     (H, N) multipliers of a >= z, from which t = y1 / |v| follows; if negative, t is read from `slope`.
-    share:  (J,) multipliers of the largest change, in cost, not divided by gamma.
-    count:  the multiplier of how many features change, and how many may.
-    Long because it is one pass backwards through the layers, then over the axes, with one sum for all.
+    Returns the constant with what the lines above ReLUs add; slope, weight: as in `dual_bound`.
     """
-    kind, first, size_of, jump, rate, _, change, _, _, held, need = axes
-    push, most = count
-    W0, W, B, relu, size, _ = net
-    lo, hi, on = hull
     L, U, phase = units
-    H, N = L.shape
-    constant = -push * most
-    v = np.zeros(N)
-    for i in range(len(than)):
-        constant += goal[i] * than[i]
-        for o in range(C.shape[1]):
-            v[o] -= goal[i] * C[i, o]
-    z = v
-    for layer in range(H - 1, -1, -1):
-        for o in range(N):
-            constant += z[o] * B[layer + 1, o]
-        v = W[layer + 1] @ z
-        z = np.zeros(N)
-        for i in range(size[layer]):
-            low, high = L[layer, i], U[layer, i]
-            weight[layer, i] = v[i]
-            if not relu[layer]:
-                z[i] = v[i]
-            elif high <= 0.0:
-                z[i] = 0.0
-            elif low >= 0.0:
-                z[i] = v[i]
+    relu, size = net[3], net[4]
+    for i in range(size[layer]):
+        low, high = L[layer, i], U[layer, i]
+        weight[layer, i] = v[i]
+        if not relu[layer]:
+            z[i] = v[i]
+        elif high <= 0.0:
+            z[i] = 0.0
+        elif low >= 0.0:
+            z[i] = v[i]
+        else:
+            if y1[layer, i] >= 0.0:
+                slope[layer, i] = y1[layer, i] / abs(v[i]) if abs(v[i]) > 1e-14 * y1[layer, i] else 0.0
+            t = slope[layer, i]
+            if v[i] >= 0.0:
+                z[i] = v[i] * t
+                over = v[i] * (t - 1.0) if t > 1.0 else 0.0
             else:
-                if y1[layer, i] >= 0.0:
-                    slope[layer, i] = y1[layer, i] / abs(v[i]) if abs(v[i]) > 1e-14 * y1[layer, i] else 0.0
-                t = slope[layer, i]
-                if v[i] >= 0.0:
-                    z[i] = v[i] * t
-                    over = v[i] * (t - 1.0) if t > 1.0 else 0.0
-                else:
-                    z[i] = -v[i] * t
-                    over = -v[i] * (1.0 + t)
-                if over > 0.0:
-                    steep = high / (high - low)
-                    z[i] -= over * steep
-                    constant += over * steep * low
-            if phase[layer, i] != 0:
-                z[i] -= phase[layer, i] * mu[layer, i]
-        if layer == aim[0]:
-            z[aim[1]] += way
-    for o in range(N):
-        constant += z[o] * B[0, o]
-    k = W0 @ z
-    for r in range(len(need)):
-        price = goal[len(than) + r]
-        if price != 0.0:
-            constant += price * need[r]
-            k -= price * held[r]
+                z[i] = -v[i] * t
+                over = -v[i] * (1.0 + t)
+            if over > 0.0:
+                steep = high / (high - low)
+                z[i] -= over * steep
+                constant += over * steep * low
+        if phase[layer, i] != 0:
+            z[i] -= phase[layer, i] * mu[layer, i]
+    return constant
+
+
+@lean
+def over_axes(k: Array, theta: float, push: float, share: Array, axes: Axes, hull: Hull, constant: float) -> float:
+    """The constant and the least, over a box, of k . x and what changes cost, each axis by itself.
+
+    theta, push: how much of the distance counts, and what it costs beside it that a feature changes.
+    """
+    kind, first, size_of, jump, rate, _, change, _, _, _, _ = axes
+    lo, hi, on = hull
     for j in range(len(kind)):
         f = first[j]
         best = INFINITY
@@ -319,6 +298,51 @@ def dual_bound(
                     best = min(best, cost + k[i])
         constant += best
     return constant
+
+
+@compiled
+def dual_bound(
+    theta: float, aim: tuple[int, int], way: float, goal: Array, y1: Array, mu: Array, share: Array,
+    count: tuple[float, float], C: Array, than: Array, axes: Axes, net: Net, hull: Hull, units: Units, slope: Array,
+    weight: Array,
+) -> float:  # fmt: skip
+    """What multipliers prove, in floating point; writes the slopes t and each hidden unit's coefficient.
+
+    theta:  what the distance counts: 1, or 0 for a claim about every distance.
+    aim:    the layer and the place of a unit whose input counts `way` times beside it; `NOWHERE` where there is none.
+    goal:   multipliers of the comparisons, and of what rules make hold.
+    y1:     (H, N) multipliers of a >= z, from which t = y1 / |v| follows; if negative, t is read from `slope`.
+    share:  (J,) multipliers of the largest change, in cost, not divided by gamma.
+    count:  the multiplier of how many features change, and how many may.
+    """
+    held, need = axes[9], axes[10]
+    push, most = count
+    W0, W, B = net[0], net[1], net[2]
+    H, N = units[0].shape
+    constant = -push * most
+    v = np.zeros(N)
+    for i in range(len(than)):
+        constant += goal[i] * than[i]
+        for o in range(C.shape[1]):
+            v[o] -= goal[i] * C[i, o]
+    z = v
+    for layer in range(H - 1, -1, -1):
+        for o in range(N):
+            constant += z[o] * B[layer + 1, o]
+        v = W[layer + 1] @ z
+        z = np.zeros(N)
+        constant = through_units(layer, v, z, y1, mu, slope, weight, net, units, constant)
+        if layer == aim[0]:
+            z[aim[1]] += way
+    for o in range(N):
+        constant += z[o] * B[0, o]
+    k = W0 @ z
+    for r in range(len(need)):
+        price = goal[len(than) + r]
+        if price != 0.0:
+            constant += price * need[r]
+            k -= price * held[r]
+    return over_axes(k, theta, push, share, axes, hull, constant)
 
 
 @compiled

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.solve.compiled import compiled
+from mace.solve.compiled import compiled, lean
 from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.model import Array
 
@@ -82,6 +82,68 @@ def pivot(T: Array, x: Array, d: Array, line: Array, r: int, c: int, step: float
     d[c] = -g * inverse
 
 
+@lean
+def beyond_its_ends(x: Array, top: Array, basic: Array, weight: Array) -> tuple[int, float, bool]:
+    """The row whose basic variable lies farthest beyond its ends, by the weights of rows; by how much, and whether
+    above; -1 where all lie within."""
+    r, worst, above, most = -1, 0.0, False, 0.0
+    for i in range(len(x)):
+        beyond = max(-x[i], x[i] - top[basic[i]])
+        if beyond > 1e-11 and beyond * beyond > most * weight[i]:
+            r, worst, above, most = i, beyond, x[i] > 0.0, beyond * beyond / weight[i]
+    return r, worst, above
+
+
+@lean
+def entering(T: Array, d: Array, full: Array, r: int, above: bool) -> int:
+    """The free variable that takes the place of the basic one of row r, so that costs stay feasible; -1 for none.
+
+    Two passes (Harris): the smallest ratio up to a tolerance, then the largest pivot among those within it.
+    """
+    limit = INFINITY
+    for c in range(len(d)):
+        a = -T[r, c] if above else T[r, c]
+        if (a > 1e-10) if full[c] else (a < -1e-10):
+            limit = min(limit, (abs(d[c]) + 1e-12) / abs(a))
+    chosen, size = -1, 0.0
+    for c in range(len(d)):
+        a = -T[r, c] if above else T[r, c]
+        if ((a > 1e-10) if full[c] else (a < -1e-10)) and abs(d[c]) / abs(a) <= limit and abs(a) > size:
+            chosen, size = c, abs(a)
+    return chosen
+
+
+@lean
+def shortest(T: Array, x: Array, top: Array, basic: Array, c: int, way: float) -> float:
+    """How far free variable c may go until a basic one comes to an end, up to a tolerance (Harris)."""
+    limit = INFINITY
+    for i in range(len(x)):
+        a = way * T[i, c]
+        if a > 1e-10:
+            limit = min(limit, (max(x[i], 0.0) + 1e-12) / a)
+        elif a < -1e-10 and top[basic[i]] < INFINITY:
+            limit = min(limit, (max(top[basic[i]] - x[i], 0.0) + 1e-12) / -a)
+    return limit
+
+
+@lean
+def leaving(T: Array, x: Array, top: Array, basic: Array, c: int, way: float, limit: float) -> tuple[int, float, bool]:
+    """The row that free variable c pivots on: the largest pivot among those within the limit; how far it goes, and
+    whether the row's variable comes to its upper end."""
+    r, size, step, above = -1, 0.0, 0.0, False
+    for i in range(len(x)):
+        a = way * T[i, c]
+        if a > 1e-10:
+            room = max(x[i], 0.0) / a
+        elif a < -1e-10 and top[basic[i]] < INFINITY:
+            room = max(top[basic[i]] - x[i], 0.0) / -a
+        else:
+            continue
+        if room <= limit and abs(a) > size:
+            r, size, step, above = i, abs(a), room, a < 0.0
+    return r, step, above
+
+
 @compiled
 def dual_simplex(
     T: Array, x: Array, d: Array, top: Array, basis: Basis, start: float, cutoff: float, rounds: int
@@ -94,7 +156,7 @@ def dual_simplex(
 
     Where many costs are equal (that of the largest change is the only one above 0), pivots gain nothing and may come
     back to where they were; so costs that are tied for long are moved apart, away from 0, which leaves the basis dual
-    feasible. Long because each step of a pivot reads what the ones before it found.
+    feasible.
     """
     m, n = T.shape
     basic, free, full = basis
@@ -114,27 +176,12 @@ def dual_simplex(
                 for c in range(n):
                     moved = apart * (1.0 + (GOLDEN * (c + 1.0)) % 1.0)
                     d[c] += -moved if full[c] else moved
-        r, worst, above, most = -1, 0.0, False, 0.0
-        for i in range(m):
-            beyond = max(-x[i], x[i] - top[basic[i]])
-            if beyond > 1e-11 and beyond * beyond > most * weight[i]:
-                r, worst, above, most = i, beyond, x[i] > 0.0, beyond * beyond / weight[i]
+        r, worst, above = beyond_its_ends(x, top, basic, weight)
         if r < 0:
             return Simplex(OPTIMAL, objective, -1, 0.0, 0.0)
-        # Two passes (Harris): the smallest ratio up to a tolerance, then the largest pivot among those within it.
-        limit = INFINITY
-        for c in range(n):
-            a = -T[r, c] if above else T[r, c]
-            if (a > 1e-10) if full[c] else (a < -1e-10):
-                limit = min(limit, (abs(d[c]) + 1e-12) / abs(a))
-        entering, size = -1, 0.0
-        for c in range(n):
-            a = -T[r, c] if above else T[r, c]
-            if ((a > 1e-10) if full[c] else (a < -1e-10)) and abs(d[c]) / abs(a) <= limit and abs(a) > size:
-                entering, size = c, abs(a)
-        if entering < 0:
+        c = entering(T, d, full, r, above)
+        if c < 0:
             return Simplex(EMPTY, objective, r, -1.0 if above else 1.0, worst)
-        c = entering
         a = T[r, c]
         target = top[basic[r]] if above else 0.0
         step = (x[r] - target) / a
@@ -157,7 +204,6 @@ def primal_simplex(
     """Minimise from a feasible basis, at most so many pivots, and no longer than the value is above `enough`.
 
     Arguments as of `dual_simplex`; d may have any signs. The value never rises. CUTOFF: it came down to `enough`.
-    Long for the same reason.
     """
     m, n = T.shape
     basic, free, full = basis
@@ -175,14 +221,7 @@ def primal_simplex(
         if c < 0:
             return Simplex(OPTIMAL, objective, -1, 0.0, 0.0)
         way = -1.0 if full[c] else 1.0
-        # Two passes (Harris), as above: the shortest step up to a tolerance, then the largest pivot within it.
-        limit = INFINITY
-        for i in range(m):
-            a = way * T[i, c]
-            if a > 1e-10:
-                limit = min(limit, (max(x[i], 0.0) + 1e-12) / a)
-            elif a < -1e-10 and top[basic[i]] < INFINITY:
-                limit = min(limit, (max(top[basic[i]] - x[i], 0.0) + 1e-12) / -a)
+        limit = shortest(T, x, top, basic, c, way)
         whole = top[free[c]]
         if whole <= limit:
             if whole >= INFINITY:
@@ -192,17 +231,7 @@ def primal_simplex(
             objective += d[c] * way * whole
             full[c] = not full[c]
             continue
-        r, size, step, above = -1, 0.0, 0.0, False
-        for i in range(m):
-            a = way * T[i, c]
-            if a > 1e-10:
-                room = max(x[i], 0.0) / a
-            elif a < -1e-10 and top[basic[i]] < INFINITY:
-                room = max(top[basic[i]] - x[i], 0.0) / -a
-            else:
-                continue
-            if room <= limit and abs(a) > size:
-                r, size, step, above = i, abs(a), room, a < 0.0
+        r, step, above = leaving(T, x, top, basic, c, way, limit)
         objective += d[c] * way * step
         value = (whole if full[c] else 0.0) + way * step
         a, reference = T[r, c], weight[c]

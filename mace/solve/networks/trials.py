@@ -13,7 +13,8 @@ import numpy as np
 
 from mace.solve.compiled import compiled
 from mace.solve.networks.model import Array, Axes, Hull, Net, Units
-from mace.solve.networks.relax import MOST_PIVOTS, program, solved
+from mace.solve.networks.program import program
+from mace.solve.networks.relax import MOST_PIVOTS, solved
 from mace.solve.networks.simplex import CUTOFF, EMPTY, OPTIMAL, Basis, dual_simplex
 
 FEW = 40  # pivots for one side of a unit

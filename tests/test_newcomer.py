@@ -211,14 +211,6 @@ def test_a_display_prints_as_itself(tree, table):
     assert three.plot().figure_.get_suptitle().startswith("3 ways") and len(three.plot(which=1).changes) < len(names)
 
 
-@pytest.fixture
-def ctrl_c():
-    """Ctrl-C as in a terminal: whoever starts the tests in the background may have it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_the_deadlines_that_began_within_and_a_second_one_interrupts():
     assert threading.current_thread() is threading.main_thread()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mace.base.arguments import checked, names
-from mace.base.deadline import Deadline, now
+from mace.base.deadline import Deadline, now, stoppable
 from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.figures import at_least, at_most
@@ -72,6 +72,7 @@ class Planner:
         return made
 
     @checked
+    @stoppable()
     def plan(
         self, x: object, *, goal: Any = None, horizon: int | None = None, discount: bool = True,
         objectives: str | Sequence[str] | None = None, avoid: Sequence[str] = (), count: int = 1,
@@ -95,6 +96,7 @@ class Planner:
         return replace(made[0], others=made[1:])
 
     @checked
+    @stoppable()
     def front(
         self, x: object, by: str = STEPS, *, goal: Any = None, horizon: int | None = None, discount: bool = True,
         avoid: Sequence[str] = (), points: int = 10, gap: object = None, rgap: object = None,

@@ -20,7 +20,7 @@ import numpy as np
 
 from mace.base.arguments import check, spelled
 from mace.base.console import console
-from mace.base.deadline import Deadline, TimeOverError
+from mace.base.deadline import Deadline, TimeOverError, stoppable
 from mace.base.escape import short
 from mace.base.values import plain
 from mace.errors import MaceError, ModelError
@@ -139,6 +139,7 @@ class Counterfactual:
     # ------------------------------------------------------------------------------------------ generate
 
     @spelled
+    @stoppable()
     def generate(
         self, query: Mapping[str, Any] | pd.DataFrame, y: float, outcome_type: str, n_cf: int,
         method: str = "weighted", objectives: Mapping[str, float] | None = None, max_changes: int | None = None,

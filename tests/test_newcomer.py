@@ -160,6 +160,34 @@ def test_a_word_for_a_decision_stands_for_one_class(table, decisions, message):
     mace.Space.from_frame(table[["Age"]], decisions={0: "0", 1: "yes"})
 
 
+def test_names_of_decisions_that_no_class_has_are_told_of_in_every_answer(tree, table):
+    space = mace.Space.from_frame(table[["Age", "Income"]], decisions={0: "refused", 1: "approved", "2": "later"})
+    note = "the space's `decisions` name 2, which is no class of the model: its classes are 0, 1"
+    asked = {"goal": "approved", "timeout": 30}
+    world = mace.World.read("action earn:\n    Income = Income + 50000\n    cost 1\n", space)
+    row = table.iloc[0]
+    assert note in mace.explain(tree, space, row, **asked).notes
+    assert note in mace.Explainer(tree, space).menu(row, **asked).notes
+    assert note in mace.front(tree, space, row, **asked).notes
+    assert note in mace.plan(tree, space, row, world, **asked).notes
+    assert note in mace.verify(tree, space, "reachable(1)").notes
+    known = mace.BlackBox(lambda rows: (rows["Age"] > 30).astype(int), classes=[0, 1])
+    assert note in mace.explain(known, space, row, **asked).notes
+
+
+def test_a_class_that_is_a_whole_float_is_called_as_its_integer(table):
+    space = mace.Space.from_frame(table[["Age", "Income"]], decisions={0: "refused", 1: "approved"})
+    tree = DecisionTreeClassifier(random_state=0).fit(table[["Age", "Income"]], table.Good.astype(float))
+    answer = mace.explain(tree, space, table.iloc[0], goal="approved")
+    assert str(answer).startswith("decision: refused, wanted: approved") and answer.notes == []
+
+
+def test_a_goal_that_is_the_name_of_another_label_says_so(tree, table):
+    space = mace.Space.from_frame(table[["Age", "Income"]], decisions={"no": "refused", "yes": "approved"})
+    with pytest.raises(GoalError, match="The space's `decisions` are names of other labels: no, yes"):
+        mace.explain(tree, space, table.iloc[0], goal="approved")
+
+
 def test_a_space_is_understood_only_with_its_rules(table, tmp_path):
     from mace.cli import app
 

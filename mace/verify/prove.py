@@ -156,7 +156,8 @@ class _Run:
         return Verdict("", "proved", reason, oracle="structure", notes=(*self.subject.left_out, note))
 
     def _done(self, status: Any, why: str, **more: Any) -> Verdict:
-        notes = [*([] if self.subject.not_followed else self.subject.left_out), *self.notes]
+        assumed = self.subject.explainer.assumed
+        notes = [*assumed, *([] if self.subject.not_followed else self.subject.left_out), *self.notes]
         complete = len(self.certificates) == self.refuted
         return Verdict(
             "",

@@ -184,7 +184,7 @@ def test_an_operation_that_is_read_elsewhere_is_not_said_to_be_supported() -> No
         read(twice)
     assert "Supported are" not in str(given.value)
     relu = chain(("MatMul", ["x", "w"], ["z"]), ("Sigmoid", ["z"], ["p"]), ("Relu", ["p"], ["y"]), w=[[1], [2]])
-    with pytest.raises(ModelError, match="After the scores only ArgMax, .* are followed"):
+    with pytest.raises(ModelError, match=r"After the scores only ArgMax, .* are followed"):
         read(relu)
     with pytest.raises(ModelError, match="Other uses of LeakyRelu are read"):
         read(chain(("LeakyRelu", ["x"], ["y"], {"alpha": 2.0})))

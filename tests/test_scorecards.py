@@ -19,7 +19,7 @@ import pytest
 
 from mace.base.deadline import NEVER
 from mace.errors import MaceError
-from mace.scorecards import Card, Counterfactual, card_of, choosing, listing, read_card
+from mace.scorecards import Bin, Card, Counterfactual, Variable, card_of, choosing, listing, read_card
 from mace.scorecards.choosing import Rules, _Search
 from mace.scorecards.listing import Singles, list_singles
 from mace.scorecards.pricing import priced
@@ -295,6 +295,33 @@ def test_closeness_of_values_without_a_spread_is_refused() -> None:
             found.generate(dict.fromkeys(X, 0.5), 1, "binary", 1)
         found.generate(dict.fromkeys(X, 0.5), 1, "binary", 1, objectives={"proximity": 1})
         assert found.status in ("OPTIMAL", "INFEASIBLE")
+
+
+def test_a_variable_of_one_value_counts_nothing_in_closeness() -> None:
+    rng = np.random.default_rng(0)
+    made = card(rng)
+    one = Variable(
+        "still", 0.7, (Bin("all", "interval", 0.0, low=-np.inf, high=np.inf), Bin("Missing", "missing", 0.0))
+    )
+    X = table(made, np.random.default_rng(1))
+    query = dict.fromkeys(made.names, 0.5)
+    without = Counterfactual(made).fit(X).generate(query, 1, "binary", 1, max_changes=3)
+    wider = Card((made.variables[0], one, *made.variables[1:]), made.intercept)
+    found = (
+        Counterfactual(wider).fit(X.assign(still=1.0)).generate({**query, "still": 1.0}, 1, "binary", 1, max_changes=3)
+    )
+    assert found.status == without.status == "OPTIMAL"
+    assert found.objective == pytest.approx(without.objective)
+    assert found.certificate.check().accepted
+
+
+def test_a_variable_that_follows_from_others_is_named() -> None:
+    made = card(np.random.default_rng(0))
+    twin = Card((*made.variables, Variable("twin", 0.5, made.variables[0].bins)), made.intercept)
+    X = table(made, np.random.default_rng(1))
+    asked = Counterfactual(twin).fit(X.assign(twin=X["x0"]))
+    with pytest.raises(MaceError, match=r"those of 'twin' follow from others\nAsk for objectives={\"proximity\": 1}"):
+        asked.generate(dict.fromkeys(twin.names, 0.5), 1, "binary", 1)
 
 
 def test_numbers_of_numpy_and_single_names_are_taken() -> None:

@@ -27,7 +27,7 @@ from mace.errors import MaceError, ModelError
 from mace.scorecards.card import Bin, Card, card_of
 from mace.scorecards.choosing import Chosen, warm
 from mace.scorecards.optimum import clashing, optimum, sums
-from mace.scorecards.problem import Near, Problem
+from mace.scorecards.problem import Near, Problem, tied
 from mace.scorecards.request import SetRequest, is_whole, request, row_of
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class Counterfactual:
             raise MaceError(f'proximity is "paper" or "library", got {short(proximity)}')
         self.proximity = proximity
         self._near: Near | None = None
+        self._tied: int | None = None
         self._card: Card | None = None
         self._last: _Generated | None = None
         self._fitting = 0.0
@@ -89,7 +90,9 @@ class Counterfactual:
         began = time.perf_counter()
         self._card = self.scorecard if isinstance(self.scorecard, Card) else card_of(self.scorecard)
         values = self._values(X)
-        self._near = Near.of(values)  # without it closeness is refused when it is asked for
+        still = [len({one.value for one in v.bins}) < 2 for v in self._card.variables]
+        self._near = Near.of(values, still)  # without it closeness is refused when it is asked for
+        self._tied = tied(values) if self._near is None and len(values) else None
         self._last = None
         self._fitting = time.perf_counter() - began
         return self
@@ -169,7 +172,11 @@ class Counterfactual:
             soft_constraints, priority_tol,
         )  # fmt: skip
         if "closeness" in asked.objectives and self._near is None:
-            raise MaceError("closeness needs values of the training table that do not depend on each other linearly")
+            named = "" if self._tied is None else f"; those of {self._known.names[self._tied]!r} follow from others"
+            raise MaceError(
+                f"closeness needs values of the training table that do not depend on each other linearly{named}",
+                hint='Ask for objectives={"proximity": 1}, or train the scorecard without such a variable.',
+            )
         row, index = row_of(query)
         problem = self._problem(row, asked)
         deadline, core, why = Deadline.asked(plain(time_limit)), tuple[str, ...](), ""

@@ -324,6 +324,25 @@ def test_a_variable_that_follows_from_others_is_named() -> None:
         asked.generate(dict.fromkeys(twin.names, 0.5), 1, "binary", 1)
 
 
+def test_what_is_out_of_reach_by_itself_is_named() -> None:
+    made, X = by_hand()
+    found = Counterfactual(made).fit(X)
+    settings: dict[str, Any] = {"hard_constraints": "min_outcome", "max_changes": 3}
+    row = pd.Series(START)
+    assert found.generate(row, 1 - 1e-12, "probability", 1, **settings).core == ("y",)
+    assert found.certificate.check().claim == "no allowed point has the goal"
+    assert found.generate(row, 1, "binary", 1000, max_changes=3).core == ("n_cf",)
+    fixed = {"max_changes": 1, "actionable_features": "idle"}  # its coefficient is 0
+    assert found.generate(row, 1, "binary", 1, **fixed).core == ("actionable_features",)
+
+
+def test_what_is_no_scorecard_and_no_table_is_named() -> None:
+    with pytest.raises(MaceError, match=r"an optbinning.Scorecard, or a mace.scorecards.Card; got dict"):
+        Counterfactual({}).fit(pd.DataFrame())
+    with pytest.raises(MaceError, match="X must be a DataFrame, the table of the training; got ndarray"):
+        Counterfactual(by_hand()[0]).fit(np.zeros((3, 2)))
+
+
 def test_numbers_of_numpy_and_single_names_are_taken() -> None:
     made, X = by_hand()
     found = Counterfactual(made).fit(X)
@@ -540,7 +559,7 @@ def test_what_is_refused_is_named() -> None:
         settings: dict[str, Any] = {"y": 1, "outcome_type": "binary", "n_cf": 1, **wrong}
         with pytest.raises(MaceError, match=said):
             found.generate(START, **settings)
-    for query, said in (([1, 2], "a dict, or a frame"), (None, "a dict, or a frame"), (START | {"a": [1]}, "no bin")):
+    for query, said in (([1, 2], "a dict, a Series"), (None, "a dict, a Series"), (START | {"a": [1]}, "no bin")):
         with pytest.raises(MaceError, match=said):
             found.generate(query, 1, "binary", 1)  # type: ignore[arg-type]
     for wrong_table, said in (

@@ -14,18 +14,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from mace.base.arguments import check, spelled
+from mace.base.arguments import check, is_frame, spelled
 from mace.base.console import console
 from mace.base.deadline import Deadline, TimeOverError, stoppable
 from mace.base.escape import short
 from mace.base.values import plain
 from mace.errors import MaceError, ModelError
 from mace.scorecards.card import Bin, Card, card_of
-from mace.scorecards.choosing import Chosen, warm
+from mace.scorecards.choosing import Chosen, Rules, any_set, warm
 from mace.scorecards.optimum import clashing, optimum, sums
 from mace.scorecards.problem import Near, Problem, tied
 from mace.scorecards.request import SetRequest, is_whole, request, row_of
@@ -111,6 +112,8 @@ class Counterfactual:
         return known[list(card.names)].to_numpy(dtype=np.float64)
 
     def _columns(self, X: pd.DataFrame) -> list[str]:
+        if not is_frame(X):
+            raise MaceError(f"X must be a DataFrame, the table of the training; got {type(X).__name__}")
         check({"frame": X})
         own = isinstance(self.scorecard, Card)
         wanted = list(self._known.names if own else self.scorecard.binning_process_.variable_names)
@@ -186,6 +189,9 @@ class Counterfactual:
             status = "OPTIMAL" if chosen is not None else "INFEASIBLE"
             if chosen is None:
                 core = clashing(problem, asked.count, asked.rules, deadline)
+                if core == ("y",) and asked.actionable is not None:
+                    free = self._problem(row, replace(asked, actionable=None, most=len(self._known.variables)))
+                    core = ("actionable_features",) if any_set(free, 1, Rules(), deadline) else core
         except TimeOverError as over:
             chosen, status = (seen[-1], "FEASIBLE") if seen else (None, "UNKNOWN")
             why = str(over)
@@ -269,7 +275,10 @@ class Counterfactual:
 
     @property
     def core(self) -> tuple[str, ...]:
-        """Of an infeasible question the conditions that clash: without any one of them there are such sets."""
+        """Of an infeasible question the conditions that clash, by the names of arguments.
+
+        Without any one of them there are such sets; "n_cf" or "y" alone: so many, or such an outcome, are out of reach.
+        """
         return self._generated.core
 
     @property

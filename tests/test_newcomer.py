@@ -22,13 +22,14 @@ import mace
 from mace.audit.record import Record
 from mace.audit.rows import groups_of
 from mace.base.deadline import Deadline, standing, stoppable
-from mace.base.suggestions import among, few, meant
+from mace.base.suggestions import among, closest, few, meant
 from mace.cli.options import Given, Limits
 from mace.cli.output import wrapped
 from mace.compilers import load_model, read
 from mace.errors import FileError, GoalError, MaceError, ModelError, RowError, SpaceError
 from mace.problem.distance import DistanceError
 from mace.problem.goal_text import parse, wanted
+from mace.problem.programs import rule_of
 from mace.report.text import as_text
 
 
@@ -180,6 +181,18 @@ def test_a_class_that_is_a_whole_float_is_called_as_its_integer(table):
     tree = DecisionTreeClassifier(random_state=0).fit(table[["Age", "Income"]], table.Good.astype(float))
     answer = mace.explain(tree, space, table.iloc[0], goal="approved")
     assert str(answer).startswith("decision: refused, wanted: approved") and answer.notes == []
+
+
+def test_a_name_that_needs_marks_is_shown_with_them(table, tree):
+    space = mace.Space([mace.Feature("monthly income", "integer", 0, 9), mace.Feature("one", "integer", 0, 9)])
+    for rule, name in (("monthly income >= 3", "`monthly income`"), ("one > 3 and `monthly income` > 1", "`one`")):
+        with pytest.raises(MaceError, match=f"is written in backquotes: {name}"):
+            rule_of(rule, space)
+    assert rule_of("`monthly income` >= `one`", space).reads == {"monthly income": 0, "one": 1}
+    with pytest.raises(MaceError, match="stands in quotes"):
+        mace.verify(tree, space, "monotone(monthly income, increasing)")
+    assert closest("income", ["home", "monthly income (EUR)"]) == "monthly income (EUR)"
+    assert closest("incomes", ["income", "monthly income"]) == "income"
 
 
 def test_a_goal_that_is_the_name_of_another_label_says_so(tree, table):

@@ -23,6 +23,7 @@ from mace.audit.record import Record
 from mace.audit.rows import groups_of
 from mace.base.deadline import Deadline, standing, stoppable
 from mace.base.suggestions import among, closest, few, meant
+from mace.cli import app
 from mace.cli.options import Given, Limits
 from mace.cli.output import wrapped
 from mace.compilers import load_model, read
@@ -193,6 +194,15 @@ def test_a_name_that_needs_marks_is_shown_with_them(table, tree):
         mace.verify(tree, space, "monotone(monthly income, increasing)")
     assert closest("income", ["home", "monthly income (EUR)"]) == "monthly income (EUR)"
     assert closest("incomes", ["income", "monthly income"]) == "income"
+
+
+def test_a_table_of_a_space_shows_the_first_of_many_levels(tmp_path):
+    file = tmp_path / "many.csv"
+    pd.DataFrame({"name": [f"n{place:04}" for place in range(500)], "x": range(500)}).to_csv(file, index=False)
+    shown = CliRunner().invoke(app, ["inspect", "--data", str(file)]).stdout
+    assert "n0029 and 470 more" in shown and max(map(len, shown.splitlines())) < 400
+    told = CliRunner().invoke(app, ["inspect", "--data", str(file), "--format", "json"]).stdout
+    assert "n0499" in told
 
 
 def test_a_goal_that_is_the_name_of_another_label_says_so(tree, table):

@@ -233,7 +233,8 @@ def read(text: str) -> Property:
             call = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         quoted = 'A name with spaces or other signs stands in quotes: `monotone("late payments", decreasing)`.'
-        raise MaceError(f"the property {shown} cannot be read", hint=f"{quoted} {hint}") from None
+        whole = text.count("(") == text.count(")")
+        raise MaceError(f"the property {shown} cannot be read", hint=f"{quoted} {hint}" if whole else hint) from None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in READY:
         word = text.partition("(")[0].strip()
         raise MaceError(f"the property {shown} is none that mace knows", hint=meant(word, READY, hint))

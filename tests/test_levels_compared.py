@@ -81,6 +81,11 @@ def test_what_would_compare_places_is_refused(rule: str, words: str) -> None:
         mace.World.read(f'action a:\n    before {rule}\n    home = "x"\n    cost 1\n', SPACE)
 
 
+def test_a_level_without_quotes_is_told_to_have_them() -> None:
+    with pytest.raises(ProgramError, match='A level stands in quotes: "x"'):
+        rule_of("home == x", SPACE)
+
+
 def test_a_program_compares_levels_of_two_inputs_by_their_names() -> None:
     answer = mace.explain("return 1 if home == work else 0\n", SPACE, {**ROW, "home": "z"}, goal=1)
     assert answer.counterfactuals[0].changes in ({"home": ("z", "y")}, {"work": ("y", "z")})

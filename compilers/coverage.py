@@ -44,8 +44,8 @@ the first is proved.
 {models}
 
 Steps directly before them, or before models with a table: {steps}; and, of a number before a
-linear model or a network, `log1p`, `sqrt`, powers, quantiles and clips. Members and final estimators may be pipelines
-of these.
+linear model or a network, `log`, `log1p`, `sqrt`, powers, quantiles and clips. Members and final estimators may be
+pipelines of these.
 """
 _STEPS = """
 ## Steps of a pipeline
@@ -53,7 +53,7 @@ _STEPS = """
 Followed exactly, in {parts}, nested as they come, with "passthrough" and
 "drop". Before trees a number may go through all of them: the tests become tests on the raw number. A linear
 model over bins, with no other numbers than integers of at most 1000 values, is one tree a feature; bins before others
-and before networks are answered by the solvers. There `log1p`, `sqrt`, powers, quantiles and a clip that
+and before networks are answered by the solvers. There `log`, `log1p`, `sqrt`, powers, quantiles and a clip that
 has an effect are looked up for an integer feature, and bounded over boxes for a real one.
 
 `PCA` directly before a linear model or a network is one more layer of it; before trees it is bounded over boxes. So is

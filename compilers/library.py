@@ -136,6 +136,8 @@ class Library:
     extra:         what `pip install 'mace-smt[..]'` brings it; "" for what mace depends on itself.
     products:      a model whose columns are products of others, of dummies and at most one number each -> the places of
                    those that are multiplied; None for a model without.
+    makes_columns: whether a model makes its columns of a raw frame by itself, and is asked as `deployed` says where no
+                   reader takes it.
     spelled:       how its models spell the name of a column.
     names:         the names of the columns that a model was fitted on, where it keeps them elsewhere than scikit-learn
                    does; None where it made them up.
@@ -154,6 +156,7 @@ class Library:
     categories: Categories = field(default_factory=Categories)
     intake: Intake = field(default_factory=Intake)
     products: Callable[[Any], Sequence[Sequence[int]] | None] = _none
+    makes_columns: Callable[[Any], bool] = _not_raw
     spelled: Callable[[str], str] = str
     names: Callable[[Any], tuple[str, ...] | None] = _none
     small: Callable[[pd.DataFrame, pd.Series], Any] | None = None

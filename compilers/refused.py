@@ -112,7 +112,7 @@ ADVICE: dict[str, Advice] = {
     "categories that are neither texts nor whole numbers": Advice(
         "How they are looked up depends on their type.", "Write levels as texts or whole numbers."
     ),
-    "functions of columns, and products of two numbers, in a formula": _OWN_COLUMN,
+    "other functions of columns than `log`, `log1p` and `sqrt`, and products of two numbers, in a formula": _OWN_COLUMN,
     "fields derived by other functions than + - * /, or tests of sums of several": _OWN_COLUMN,
     "modules with a forward of their own": Advice(
         "What a forward does is Python, which is not followed.",

@@ -128,11 +128,13 @@ def set_in_words(sets: Sets) -> str:
     which = ", ".join(word for word, on in named.items() if on) or "different points"
     count = len(sets.statement.avoid)
     aside = f", {count} excluded region{'s' if count > 1 else ''} aside" if count else ""
+    one = asked.count == 1
     if claim is None:
-        return f"no {asked.count} allowed points ({which}) have the goal{aside}"
-    words = (
-        f"no {asked.count} allowed points with the goal ({which}) have a sum of distances below {decimal(claim)}{aside}"
-    )
+        have = "allowed point has" if one else f"{asked.count} allowed points ({which}) have"
+        return f"no {have} the goal{aside}"
+    have = f"{asked.count} allowed points with the goal ({which}) have a sum of distances"
+    have = "allowed point with the goal has a distance" if one else have
+    words = f"no {have} below {decimal(claim)}{aside}"
     if sets.distance is None:
         return words
     at = "this very sum" if sets.distance == claim else decimal(sets.distance)

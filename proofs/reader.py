@@ -225,22 +225,26 @@ def bounded(data: Any) -> None:
         len(part(data, "rows", list)) * (len(columns) + len(features) * (1 + len(forms))), MAX_ROWS, "entries of rows"
     )
     proof = part(data, "proof", list)
-    within(len(proof), MAX_NODES, "nodes of the proof")
-    plans_within(data, proof)
+    proofs = [proof, *plans_within(data, proof)]
+    within(sum(map(len, proofs)), MAX_NODES, "nodes of the proof")
     hidden = sum(len(part(layer, "bias", list)) for layer in layers)
-    # All states keep one list of the goal's parts, unless a node divides them.
-    parts = len(goal) if any(type(node) is list and node[:1] == ["part"] for node in proof) else 0
-    kept = 1 + len(features) + len(trees) + 2 * hidden + parts
-    within(most_open(proof) * kept, MAX_HELD, "entries that the proof keeps open")
+    kept = 1 + len(features) + len(trees) + 2 * hidden
+    for one in proofs:
+        # All states keep one list of the goal's parts, unless a node divides them.
+        parts = len(goal) if any(type(node) is list and node[:1] == ["part"] for node in one) else 0
+        within(most_open(one) * (kept + parts), MAX_HELD, "entries that the proof keeps open")
 
 
-def plans_within(data: Any, proof: list[Any]) -> None:
-    """Raise Unusable where a proof about plans would keep too much open, or take too long."""
+def plans_within(data: Any, proof: list[Any]) -> list[list[Any]]:
+    """Raise Unusable where a proof about plans would keep too much open, or take too long; the proofs of its ends."""
+    if "world" not in data:
+        return []
     actions = [one for one in part(part(data, "world"), "actions", list) if type(one) is dict]
     steps = sum(1 for node in proof if node == ["step"])
     within(steps * len(actions), MAX_SEQUENCES, "sequences of actions that the proof keeps open")
     lines = max((len(part(one, "lines", list)) + len(part(one, "then", list)) for one in actions), default=0)
     within(len(proof) * min(steps, len(actions)) * lines, MAX_WORK, "lines of the world to be run")
+    return [node[1:] for node in proof if type(node) is list and node[:1] == ["end"]]
 
 
 def within(number: int, most: int, what: str) -> None:

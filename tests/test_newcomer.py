@@ -22,13 +22,15 @@ import mace
 from mace.audit.record import Record
 from mace.audit.rows import groups_of
 from mace.base.deadline import Deadline, standing, stoppable
-from mace.base.suggestions import among, few, meant
+from mace.base.suggestions import among, closest, few, meant
+from mace.cli import app
 from mace.cli.options import Given, Limits
 from mace.cli.output import wrapped
 from mace.compilers import load_model, read
 from mace.errors import FileError, GoalError, MaceError, ModelError, RowError, SpaceError
 from mace.problem.distance import DistanceError
 from mace.problem.goal_text import parse, wanted
+from mace.problem.programs import rule_of
 from mace.report.text import as_text
 
 
@@ -160,6 +162,55 @@ def test_a_word_for_a_decision_stands_for_one_class(table, decisions, message):
     mace.Space.from_frame(table[["Age"]], decisions={0: "0", 1: "yes"})
 
 
+def test_names_of_decisions_that_no_class_has_are_told_of_in_every_answer(tree, table):
+    space = mace.Space.from_frame(table[["Age", "Income"]], decisions={0: "refused", 1: "approved", "2": "later"})
+    note = "the space's `decisions` name 2, which is no class of the model: its classes are 0, 1"
+    asked = {"goal": "approved", "timeout": 30}
+    world = mace.World.read("action earn:\n    Income = Income + 50000\n    cost 1\n", space)
+    row = table.iloc[0]
+    assert note in mace.explain(tree, space, row, **asked).notes
+    assert note in mace.Explainer(tree, space).menu(row, **asked).notes
+    assert note in mace.front(tree, space, row, **asked).notes
+    assert note in mace.plan(tree, space, row, world, **asked).notes
+    assert note in mace.verify(tree, space, "reachable(1)").notes
+    known = mace.BlackBox(lambda rows: (rows["Age"] > 30).astype(int), classes=[0, 1])
+    assert note in mace.explain(known, space, row, **asked).notes
+
+
+def test_a_class_that_is_a_whole_float_is_called_as_its_integer(table):
+    space = mace.Space.from_frame(table[["Age", "Income"]], decisions={0: "refused", 1: "approved"})
+    tree = DecisionTreeClassifier(random_state=0).fit(table[["Age", "Income"]], table.Good.astype(float))
+    answer = mace.explain(tree, space, table.iloc[0], goal="approved")
+    assert str(answer).startswith("decision: refused, wanted: approved") and answer.notes == []
+
+
+def test_a_name_that_needs_marks_is_shown_with_them(table, tree):
+    space = mace.Space([mace.Feature("monthly income", "integer", 0, 9), mace.Feature("one", "integer", 0, 9)])
+    for rule, name in (("monthly income >= 3", "`monthly income`"), ("one > 3 and `monthly income` > 1", "`one`")):
+        with pytest.raises(MaceError, match=f"is written in backquotes: {name}"):
+            rule_of(rule, space)
+    assert rule_of("`monthly income` >= `one`", space).reads == {"monthly income": 0, "one": 1}
+    with pytest.raises(MaceError, match="stands in quotes"):
+        mace.verify(tree, space, "monotone(monthly income, increasing)")
+    assert closest("income", ["home", "monthly income (EUR)"]) == "monthly income (EUR)"
+    assert closest("incomes", ["income", "monthly income"]) == "income"
+
+
+def test_a_table_of_a_space_shows_the_first_of_many_levels(tmp_path):
+    file = tmp_path / "many.csv"
+    pd.DataFrame({"name": [f"n{place:04}" for place in range(500)], "x": range(500)}).to_csv(file, index=False)
+    shown = CliRunner().invoke(app, ["inspect", "--data", str(file)]).stdout
+    assert "n0029 and 470 more" in shown and max(map(len, shown.splitlines())) < 400
+    told = CliRunner().invoke(app, ["inspect", "--data", str(file), "--format", "json"]).stdout
+    assert "n0499" in told
+
+
+def test_a_goal_that_is_the_name_of_another_label_says_so(tree, table):
+    space = mace.Space.from_frame(table[["Age", "Income"]], decisions={"no": "refused", "yes": "approved"})
+    with pytest.raises(GoalError, match="The space's `decisions` are names of other labels: no, yes"):
+        mace.explain(tree, space, table.iloc[0], goal="approved")
+
+
 def test_a_space_is_understood_only_with_its_rules(table, tmp_path):
     from mace.cli import app
 
@@ -209,14 +260,6 @@ def test_a_display_prints_as_itself(tree, table):
     names = [change.name for change in three.plot().changes]
     assert {name.partition(".")[0] for name in names} == {"1", "2", "3"}
     assert three.plot().figure_.get_suptitle().startswith("3 ways") and len(three.plot(which=1).changes) < len(names)
-
-
-@pytest.fixture
-def ctrl_c():
-    """Ctrl-C as in a terminal: whoever starts the tests in the background may have it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("ctrl_c")

@@ -19,7 +19,7 @@ import pytest
 
 from mace.base.deadline import NEVER
 from mace.errors import MaceError
-from mace.scorecards import Card, Counterfactual, card_of, choosing, listing, read_card
+from mace.scorecards import Bin, Card, Counterfactual, Variable, card_of, choosing, listing, read_card
 from mace.scorecards.choosing import Rules, _Search
 from mace.scorecards.listing import Singles, list_singles
 from mace.scorecards.pricing import priced
@@ -297,6 +297,52 @@ def test_closeness_of_values_without_a_spread_is_refused() -> None:
         assert found.status in ("OPTIMAL", "INFEASIBLE")
 
 
+def test_a_variable_of_one_value_counts_nothing_in_closeness() -> None:
+    rng = np.random.default_rng(0)
+    made = card(rng)
+    one = Variable(
+        "still", 0.7, (Bin("all", "interval", 0.0, low=-np.inf, high=np.inf), Bin("Missing", "missing", 0.0))
+    )
+    X = table(made, np.random.default_rng(1))
+    query = dict.fromkeys(made.names, 0.5)
+    without = Counterfactual(made).fit(X).generate(query, 1, "binary", 1, max_changes=3)
+    wider = Card((made.variables[0], one, *made.variables[1:]), made.intercept)
+    found = (
+        Counterfactual(wider).fit(X.assign(still=1.0)).generate({**query, "still": 1.0}, 1, "binary", 1, max_changes=3)
+    )
+    assert found.status == without.status == "OPTIMAL"
+    assert found.objective == pytest.approx(without.objective)
+    assert found.certificate.check().accepted
+
+
+def test_a_variable_that_follows_from_others_is_named() -> None:
+    made = card(np.random.default_rng(0))
+    twin = Card((*made.variables, Variable("twin", 0.5, made.variables[0].bins)), made.intercept)
+    X = table(made, np.random.default_rng(1))
+    asked = Counterfactual(twin).fit(X.assign(twin=X["x0"]))
+    with pytest.raises(MaceError, match=r"those of 'twin' follow from others\nAsk for objectives={\"proximity\": 1}"):
+        asked.generate(dict.fromkeys(twin.names, 0.5), 1, "binary", 1)
+
+
+def test_what_is_out_of_reach_by_itself_is_named() -> None:
+    made, X = by_hand()
+    found = Counterfactual(made).fit(X)
+    settings: dict[str, Any] = {"hard_constraints": "min_outcome", "max_changes": 3}
+    row = pd.Series(START)
+    assert found.generate(row, 1 - 1e-12, "probability", 1, **settings).core == ("y",)
+    assert found.certificate.check().claim == "no allowed point has the goal"
+    assert found.generate(row, 1, "binary", 1000, max_changes=3).core == ("n_cf",)
+    fixed = {"max_changes": 1, "actionable_features": "idle"}  # its coefficient is 0
+    assert found.generate(row, 1, "binary", 1, **fixed).core == ("actionable_features",)
+
+
+def test_what_is_no_scorecard_and_no_table_is_named() -> None:
+    with pytest.raises(MaceError, match=r"an optbinning.Scorecard, or a mace.scorecards.Card; got dict"):
+        Counterfactual({}).fit(pd.DataFrame())
+    with pytest.raises(MaceError, match="X must be a DataFrame, the table of the training; got ndarray"):
+        Counterfactual(by_hand()[0]).fit(np.zeros((3, 2)))
+
+
 def test_numbers_of_numpy_and_single_names_are_taken() -> None:
     made, X = by_hand()
     found = Counterfactual(made).fit(X)
@@ -513,7 +559,7 @@ def test_what_is_refused_is_named() -> None:
         settings: dict[str, Any] = {"y": 1, "outcome_type": "binary", "n_cf": 1, **wrong}
         with pytest.raises(MaceError, match=said):
             found.generate(START, **settings)
-    for query, said in (([1, 2], "a dict, or a frame"), (None, "a dict, or a frame"), (START | {"a": [1]}, "no bin")):
+    for query, said in (([1, 2], "a dict, a Series"), (None, "a dict, a Series"), (START | {"a": [1]}, "no bin")):
         with pytest.raises(MaceError, match=said):
             found.generate(query, 1, "binary", 1)  # type: ignore[arg-type]
     for wrong_table, said in (

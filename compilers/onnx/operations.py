@@ -85,6 +85,10 @@ def refuse_unknown(node: OnnxNode) -> None:
             raise wrong(node, f"has the attribute {name!r} of another type")
 
 
-def wrong(node: OnnxNode, what: str) -> ModelError:
-    """The error for an operation."""
-    return ModelError(f"{node} {what}", hint=f"Supported are chains of {', '.join(sorted(OPERATIONS))}.")
+def wrong(node: OnnxNode, what: str, hint: str = "") -> ModelError:
+    """The error for an operation; the usual hint says what is followed, or that only this use of it is not."""
+    known = OPERATIONS.get(node.kind, (None, {}))[0] == node.domain
+    usual = f"Other uses of {node.kind} are read: export the model without this one, or as its own library's file."
+    if not known:
+        usual = f"Supported are chains of {', '.join(sorted(OPERATIONS))}."
+    return ModelError(f"{node} {what}", hint=hint or usual)

@@ -326,8 +326,19 @@ class _Walk:
         elif kind == "ZipMap" and one and role == "scores":
             made = "other"
         else:
-            raise wrong(node, "comes after the scores, and is not followed there")
+            raise wrong(node, "comes after the scores, and is not followed there", self._hint_after(kind))
         self.roles[node.outputs[0]] = made
+
+    def _hint_after(self, kind: str) -> str:
+        """What to do about an operation that is not followed after the scores."""
+        if kind in ("Sigmoid", "Softmax") and self.tail.squashed:
+            return (
+                f"The {self.tail.squashed} before it has made probabilities of the scores already, and a second one of "
+                "them changes what the model decides: export the model with one of the two."
+            )
+        return (
+            f"After the scores only {', '.join(_AFTER)} are followed. Export the model without what comes after them."
+        )
 
     def _name_classes(self, node: OnnxNode, constant: str) -> None:
         """Take the classes from the constant that the index of the largest score chooses from."""
@@ -378,6 +389,7 @@ class _Walk:
 
 _FLOATS = {1: "float32", 11: "float64"}
 _OF_CONSTANTS = ("Identity", "Cast", "Transpose")
+_AFTER = ("ArgMax", "ArrayFeatureExtractor", "Cast", "Concat", "Normalizer", "Squeeze", "Sub", "ZipMap", "Identity")
 _MOVING = ("Identity", "Flatten", "Reshape")
 _ANY_SHAPE = (*_MOVING, "Cast", "Dropout", "Add", "Sub", "Mul", "Div")
 _TWO_OUTPUTS = ("LinearClassifier", "TreeEnsembleClassifier")

@@ -282,7 +282,7 @@ def _for_network(column: Column, feature: Feature) -> Column:
         numbers = np.arange(int(lower), int(upper) + 1, dtype=np.float64)
         values = column.of_many(numbers)
         return replace(column, chain=(("steps", (tuple(numbers[1:].tolist()), tuple(values.tolist()))),))
-    odd = next(step[0] for step in column.chain if step[0] in ("log1p", "sqrt", "clip", "power", "quantile"))
+    odd = next(step[0] for step in column.chain if step[0] in ("log", "log1p", "sqrt", "clip", "power", "quantile"))
     raise UnreadableError(
         f"column `{column.name}`: `{odd}` of a real number before a network or a linear model is not supported",
         hint="Bin the number (KBinsDiscretizer), declare it as an integer, or use trees.",

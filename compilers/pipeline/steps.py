@@ -269,7 +269,7 @@ def category_encoder(at: At) -> list[Traced]:
 
 
 def function_transformer(at: At) -> list[Traced]:
-    """`log1p`, `sqrt` or the number itself."""
+    """`log`, `log1p`, `sqrt` or the number itself."""
     if at.step.func is not None and at.step.kw_args:
         raise ModelError(f"{at} passes kw_args to its function, which is not supported")
     if at.step.func is None or _only_checks(at.step.func):
@@ -290,7 +290,7 @@ def _only_checks(function: Any) -> bool:
     return getattr(inner, "__name__", "") == "check_array" and inner.__module__ == "sklearn.utils.validation"
 
 
-FUNCTIONS: dict[Any, str] = {np.log1p: "log1p", np.sqrt: "sqrt"}
+FUNCTIONS: dict[Any, str] = {np.log: "log", np.log1p: "log1p", np.sqrt: "sqrt"}
 
 
 def selector(at: At) -> list[Traced]:

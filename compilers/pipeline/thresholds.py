@@ -143,7 +143,7 @@ class _Cuts:
             return self.table.passes(self.before.of_many(numbers), thresholds, missing_left=True)
 
         found = last_passing(passes, len(thresholds), self.ends)
-        if any(step[0] in ("log1p", "power", "quantile") for step in self.before.chain):
+        if any(step[0] in ("log", "log1p", "power", "quantile") for step in self.before.chain):
             _check_order(self.before, passes, found, self.ends)
         return found
 

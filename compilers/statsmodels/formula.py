@@ -3,9 +3,9 @@
 In:  a result whose model was fitted from a formula.
 Out: `design_of`: its columns without the intercept, in order, and a ColumnTransformer that makes them of a raw frame;
      of a formula with interactions the columns that these multiply, and which.
-Promise: a term that is neither a column of numbers nor one of dummies nor a product of these (a function, another
-contrast) is a ModelError that names it. The steps are compared with the library's own `predict`, as those of any
-pipeline.
+Promise: a term that is neither a column of numbers nor a simple function of one (`FUNCTIONS` of pipelines) nor one of
+dummies nor a product of these (a spline, another contrast) is an UnreadableError that names it: such a model is only
+asked. The steps are compared with the library's own `predict`, as those of any pipeline.
 How the library orders the columns of an interaction (patsy/build.py): those of its first factor change fastest.
 """
 
@@ -17,11 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mace.compilers.pipeline.steps import FUNCTIONS
 from mace.compilers.sklearn.common import fitted
-from mace.errors import ModelError
+from mace.errors import ModelError, UnreadableError
 
 _NAME = r"""(?:[^\W\d]\w*|Q\((?:'[^'\\]+'|"[^"\\]+")\))"""
 _PLAIN = re.compile(_NAME)
+_FUNCTION = re.compile(rf"(?:np|numpy)\.(\w+)\(\s*({_NAME})\s*\)")
 _DUMMIES = re.compile(rf"C\(\s*({_NAME})\s*(?:,.*)?\)", re.DOTALL)
 
 
@@ -41,12 +43,19 @@ class Design(NamedTuple):
 class _Factor(NamedTuple):
     """A column of the frame in a term.
 
-    levels: none for numbers.    kept: the places of those that have a dummy.
+    levels:   none for numbers.    kept: the places of those that have a dummy.
+    function: of numbers; None for themselves.
     """
 
     name: str
     levels: tuple[Any, ...]
     kept: tuple[int, ...]
+    function: Any = None
+
+    @property
+    def key(self) -> tuple[str, Any]:
+        """What terms share."""
+        return self.name, self.function
 
 
 def has_formula(model: Any) -> bool:
@@ -73,14 +82,14 @@ def design_of(model: Any) -> Design:
         raise ModelError(f"the formula `{model.model.formula}` reads no column")
     if all(len(factors) == 1 for factors in terms):
         return Design(intercept, _step([factor for (factor,) in terms]))
-    base: dict[str, _Factor] = {}
+    base: dict[tuple[str, Any], _Factor] = {}
     for factor in itertools.chain(*terms):
-        base.setdefault(factor.name, factor._replace(kept=tuple(range(len(factor.levels)))))
+        base.setdefault(factor.key, factor._replace(kept=tuple(range(len(factor.levels)))))
     ends = itertools.accumulate((max(len(factor.levels), 1) for factor in base.values()), initial=0)
     first = dict(zip(base, ends, strict=False))
     products: list[tuple[int, ...]] = []
     for factors in terms:
-        places = [[first[factor.name] + k for k in factor.kept or (0,)] for factor in reversed(factors)]
+        places = [[first[factor.key] + k for k in factor.kept or (0,)] for factor in reversed(factors)]
         products += itertools.product(*places)
     return Design(intercept, _step(list(base.values())), tuple(products))
 
@@ -89,18 +98,18 @@ def _step(factors: list[_Factor]) -> Any:
     """The ColumnTransformer that makes these columns of a raw frame."""
     import pandas as pd
     from sklearn.compose import ColumnTransformer
-    from sklearn.preprocessing import OneHotEncoder
+    from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
     parts: list[tuple[str, Any, list[str]]] = []
     for factor in factors:
-        how: Any = "passthrough"
+        how: Any = "passthrough" if factor.function is None else FunctionTransformer(factor.function)
         if factor.levels:
             values = np.array(factor.levels, dtype=object if isinstance(factor.levels[0], str) else None)
             rest = [k for k in range(len(values)) if k not in factor.kept]
             dropped = values[rest] if rest else None
             how = OneHotEncoder(categories=[values], drop=dropped, sparse_output=False)
         parts.append((f"term {len(parts)}", how, [factor.name]))
-    tried = {factor.name: list(factor.levels) or [0.0] for factor in factors}
+    tried = {factor.name: list(factor.levels) or [1.0] for factor in factors}
     most = max(map(len, tried.values()))
     frame = pd.DataFrame({name: [values[k % len(values)] for k in range(most)] for name, values in tried.items()})
     return ColumnTransformer(parts, sparse_threshold=0.0).fit(frame)
@@ -111,9 +120,12 @@ def _factors(spec: Any, term: Any, coding: Any) -> tuple[_Factor, ...]:
     shown, found = term.name(), []
     for factor in coding.factors:
         info = spec.factor_infos[factor]
-        named = _PLAIN.fullmatch(factor.code)
+        named, function = _PLAIN.fullmatch(factor.code), None
         if named is None and info.type == "categorical":
             named = _DUMMIES.fullmatch(factor.code)
+        elif named is None and (named := _FUNCTION.fullmatch(factor.code)):
+            function = next((known for known, name in FUNCTIONS.items() if name == named[1]), None)
+            named = named if function is not None else None
         if named is None:
             raise _no_column(shown, "is a function of a column")
         name = named[named.re.groups]
@@ -121,7 +133,7 @@ def _factors(spec: Any, term: Any, coding: Any) -> tuple[_Factor, ...]:
         if info.type != "categorical":
             if info.num_columns != 1:
                 raise _no_column(shown, "has several columns")
-            found.append(_Factor(name, (), ()))
+            found.append(_Factor(name, (), (), function))
             continue
         matrix = np.asarray(coding.contrast_matrices[factor].matrix, dtype=np.float64)
         kept = np.flatnonzero(matrix.any(axis=1))
@@ -134,8 +146,8 @@ def _factors(spec: Any, term: Any, coding: Any) -> tuple[_Factor, ...]:
     return tuple(found)
 
 
-def _no_column(shown: str, why: str) -> ModelError:
-    return ModelError(
+def _no_column(shown: str, why: str) -> UnreadableError:
+    return UnreadableError(
         f"the term `{shown}` of the formula {why}, which is not supported",
         hint="Make it a column of the frame, and name that in the formula.",
     )

@@ -10,13 +10,17 @@ from mace.compilers.deployed import Deployed, Given, as_rows, of_numbers
 from mace.compilers.library import Categories, Library, Reader
 from mace.compilers.statsmodels.formula import design_of, has_formula
 from mace.compilers.statsmodels.reader import kind_of, names_of, read_results, with_constant
+from mace.errors import UnreadableError
 
 
 def _deployed(model: Any, given: Given) -> Deployed:
     """Classes where the probability of 1 is above one half, or the numbers that it predicts."""
     binary = kind_of(model) == "classes"
     if has_formula(model):
-        names = tuple(map(str, design_of(model).step.feature_names_in_))
+        try:
+            names = tuple(map(str, design_of(model).step.feature_names_in_))
+        except UnreadableError:  # it is given the frame all the same
+            names = None
         return of_numbers(lambda frame: np.asarray(model.predict(frame)), names, binary=binary)
 
     def ask(frame: Any) -> Any:
@@ -39,7 +43,10 @@ def _small(frame: Any, labels: Any) -> Any:
     return sm.OLS(labels.astype(float), sm.add_constant(frame.astype(float))).fit()
 
 
-_REFUSED = "functions of columns, and products of two numbers, in a formula; offsets; other families and links"
+_REFUSED = (
+    "other functions of columns than `log`, `log1p` and `sqrt`, and products of two numbers, in a formula; offsets; "
+    "other families and links"
+)
 _BINARY = Reader(read_results, "margin", _REFUSED)
 _LINE = Reader(read_results, "margin", _REFUSED)
 LIBRARY = Library(
@@ -57,5 +64,6 @@ LIBRARY = Library(
     },
     categories=Categories(_step_of),
     products=_products_of,
+    makes_columns=has_formula,
     small=_small,
 )

@@ -193,7 +193,8 @@ class Deadline:
 
     def left(self) -> float | None:
         """The seconds left, 0 when it is over; None for no limit. For what takes a timeout: sockets, processes."""
-        return None if self.end == math.inf else max(0.0, self.end - self.clock())
+        at = self.clock()
+        return 0.0 if at >= self.end else None if self.end == math.inf else self.end - at
 
     def share(self, part: float) -> Deadline:
         """The deadline at which this part (0 to 1) of what is left now is used up."""

@@ -6,22 +6,28 @@ Out: `Did you mean ..?`, or nothing where no word is like it; the first few of t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import islice
 
 ALIKE = 0.6  # of difflib's ratio
+CERTAINLY = 0.8
 LONGEST = 200  # characters of what may be a word
 FEW = 12  # words that a message lists
 
 
 def closest(word: object, known: Iterable[object], alike: float = ALIKE) -> str:
-    """The known word that is most like this text, whatever the case of its letters; empty if none is."""
+    """The known word that is most like this text, whatever the case of its letters; empty if none is.
+
+    A known word of several, of which this is one (`income` of `monthly income`), is more like it than any other.
+    """
     if not isinstance(word, str) or len(word) > LONGEST:  # a number is no word, and may be too long to be written
         return ""
     texts = {str(name).casefold(): str(name) for name in known}
-    found = get_close_matches(word.casefold(), list(texts), n=1, cutoff=alike)
-    return texts[found[0]] if found else ""
+    holding = [text for text in texts if word.casefold() in re.findall(r"\w+", text)]
+    found = get_close_matches(word.casefold(), list(texts), n=1, cutoff=CERTAINLY if len(holding) == 1 else alike)
+    return texts[(found or holding)[0]] if found or len(holding) == 1 else ""
 
 
 def meant(word: object, known: Iterable[object], otherwise: str = "") -> str:

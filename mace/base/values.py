@@ -7,6 +7,7 @@ Out: Python's own scalars; for JSON, one of those that JSON has a place for.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from types import NoneType
 from typing import Any
@@ -53,4 +54,11 @@ def for_json(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-__all__ = ["for_json", "hashed", "no_single", "plain"]
+def name_of(label: object, names: Mapping[str, str]) -> str | None:
+    """What people call a class, by its text in `names`; of a float that is whole (1.0) by its integer (1), too."""
+    found = names.get(str(label))
+    whole = isinstance(label, float) and label.is_integer()
+    return names.get(str(int(label))) if found is None and whole else found  # type: ignore[call-overload]
+
+
+__all__ = ["for_json", "hashed", "name_of", "no_single", "plain"]

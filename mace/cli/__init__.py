@@ -53,7 +53,7 @@ def main() -> None:
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # of the parser of the command line
             shown = io.StringIO()
             error.show(shown)
-            _say(shown.getvalue(), nl=False)
+            _say(shown.getvalue().replace("Value error, ", ""), nl=False)  # what checks values calls it so
             sys.exit(error.exit_code)
         if os.environ.get("MACE_DEBUG"):
             raise

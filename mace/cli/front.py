@@ -37,7 +37,6 @@ def front(
 
     The timeout is that of the whole front. Without --objective the objectives are l1 and changes.
     """
-    from mace.base.deadline import Deadline
     from mace.explain.front import front_of
 
     if plot is not None:
@@ -47,9 +46,8 @@ def front(
     chosen = prioritised if prioritised.objective else Prioritised(["l1", "changes"], prioritised.price)
     explainer, row = explainer_of(given, measured, asked, chosen)
     alive.doing = "looking for points"
-    deadline = Deadline.asked(limits.seconds)
     found = front_of(
-        explainer, row, asked.goal, asked.most_changes, oracle, deadline, limits.memory_mb, most,
+        explainer, row, asked.goal, asked.most_changes, oracle, limits.seconds, limits.memory_mb, most,
     )  # fmt: skip
     if format is Format.json:
         print_json(found.to_dict())

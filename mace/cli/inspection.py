@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line
 from mace.base.files import read_text
+from mace.base.suggestions import some
 from mace.space.space import Space
 from mace.tables.table import Ensemble, Formula, Network, Table
 
@@ -106,7 +107,13 @@ def _describe(table: Table) -> dict[str, Any]:
             }
 
 
+MOST_LEVELS = 30  # that a table shows; JSON has all
 LONGEST = 20  # letters of a word that is not broken where a terminal is narrow
+
+
+def _short(values: str) -> str:
+    """The levels of a feature, or the first of them and how many more there are."""
+    return some(values.split(", "), MOST_LEVELS)
 
 
 def render(report: dict[str, Any]) -> RenderableType:
@@ -134,7 +141,9 @@ def render(report: dict[str, Any]) -> RenderableType:
             longest = max(map(len, words), default=0)
             grid.add_column(name, overflow="fold", min_width=min(longest, LONGEST))
         for feature in space["features"]:
-            grid.add_row(*(Text(one_line(feature[name])) for name in shown))
+            grid.add_row(
+                *(Text(one_line(_short(feature[name]) if name == "values" else feature[name])) for name in shown)
+            )
         parts.append(grid)
         parts += [Text(f"rule: {one_line(rule)}") for rule in space["rules"]]
         parts += [Text(f"inferred: {one_line(note)}", "dim") for note in space["notes"]]

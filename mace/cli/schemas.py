@@ -131,7 +131,7 @@ PLAN_FRONT = _kind("plan-front", {"by": TEXT, "points": _list(_object({"at_most"
 PLAN_AUDIT = _kind(
     "plan-audit",
     {
-        "wanted": TEXT, "world": TEXT, "horizon": WHOLE, "table": _map(_map(_maybe(NUMBER))),
+        "wanted": TEXT, "world": TEXT, "horizon": WHOLE, "why": TEXT, "table": _map(_map(_maybe(NUMBER))),
         "plans": _list(_object({"row": VALUE, **PLAN["properties"]})),
     },
 )  # fmt: skip

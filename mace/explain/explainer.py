@@ -113,6 +113,7 @@ class Explainer:
             background = frame if background is None else background
         self.model = model
         self._read(space)
+        self.assumed += space.names_of_none(self.table.classes)
         if isinstance(rules, (str, Path)):
             rules = [rules]
         self.rules: tuple[Rule, ...] = tuple(rule_of(rule, space) for rule in (*space.rules, *rules))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.base.arguments import checked
-from mace.base.deadline import Deadline, now
+from mace.base.deadline import Deadline, now, stoppable
 from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.formats import schema_of
@@ -160,6 +160,7 @@ class Front:
 
 
 @checked
+@stoppable()
 def front(
     model: object, space: Space, x: object, *,
     objectives: Sequence[ObjectiveSpec] = ("l1", "changes"), goal: GoalSpec = None,
@@ -181,16 +182,17 @@ def front(
     return front_of(explainer, explainer.space.row(x), goal, most_changes, oracle, deadline, memory_mb, most)
 
 
+@stoppable()
 def front_of(
-    explainer: Explainer, row: object, goal: GoalSpec, most_changes: int | None, oracle: str, deadline: Deadline,
-    memory_mb: int | None, most: int = MOST_POINTS,
+    explainer: Explainer, row: object, goal: GoalSpec, most_changes: int | None, oracle: str,
+    timeout: float | Deadline | None, memory_mb: int | None, most: int = MOST_POINTS,
 ) -> Front:  # fmt: skip
     """The front of an explainer's objectives for one row; raises MaceError."""
     if most < 1:
         raise MaceError(f"most must be a whole number >= 1, the number of points to find, got {short(most)}")
     began = now()
     priorities = _ordered(explainer.priorities)
-    solver = explainer.row_solver(row, goal, most_changes, oracle, deadline, memory_mb)
+    solver = explainer.row_solver(row, goal, most_changes, oracle, Deadline.asked(timeout), memory_mb)
     priorities = tuple(one._replace(of=solver.located(one.of)) for one in priorities)
     search = _Fronting(solver.question, priorities)
     said: dict[str, None] = {}

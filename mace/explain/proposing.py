@@ -58,6 +58,17 @@ class Proposed:
     steps: int
     seconds: float
 
+    @property
+    def counterfactuals(self) -> list[Counterfactual]:
+        """The valid points, as an answer calls them: `several` where the proposer gives several, else the best one."""
+        return self.several if self.offered else [] if self.best is None else [self.best]
+
+    def __str__(self) -> str:
+        lines = [str(one) for one in self.counterfactuals] or ["no valid point was found"]
+        ended = f"; {self.why}" if self.why else ""
+        note = f"nothing is proved: {self.calls:,} rows asked about, {self.seconds:.2f} s{ended}"
+        return "\n".join([*lines, note])
+
 
 def propose(
     question: Question, judge: Judge, proposer: Proposer, *, rows: Floats | None, random_state: int, effort: Effort,

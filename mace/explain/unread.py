@@ -84,8 +84,8 @@ class Unread:
         notes: Sequence[str] = (),
     ) -> None:
         """notes: what an answer says first, for instance why the model is only asked."""
-        self.space, self.notes = space, tuple(notes)
         self.box, self.model = black_box(model, space), model
+        self.space, self.notes = space, (*notes, *space.names_of_none(self.box.classes))
         if isinstance(rules, (str, Path)):
             rules = [rules]
         self.rules = tuple(rule_of(rule, space) for rule in (*space.rules, *rules))

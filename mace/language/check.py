@@ -19,7 +19,7 @@ from mace.errors import ProgramError, Span
 from mace.language.kinds import BOOL, NUMBER, Kind, Kinds
 from mace.language.paths import path_text, path_to
 from mace.language.scope import Scope
-from mace.language.show import PLAIN_NAME, quoted, show, show_name
+from mace.language.show import PLAIN_NAME, quoted, show, show_name, show_text
 from mace.language.syntax import (
     MAX_NESTING,
     MAX_UNROLLED,
@@ -302,8 +302,10 @@ class _Check:
         if node.name not in assigned:
             known = list(dict.fromkeys([*self.fixed, *assigned, *self.known]))
             close = closest(node.name, known)
+            level = any(node.name in levels for levels in self.kinds.levels.values())
             return self._wrong(
                 f"{name} is not an input, a constant or a variable", node.span,
+                f"A level stands in quotes: {show_text(node.name)}." if level else
                 f"Did you mean `{close}`?" if close else
                 f"Declare it: `input {show_name(node.name)}: real`." if not self.known else
                 f"The names are {few(map(show_name, known))}.",

@@ -26,11 +26,15 @@ from mace.language.syntax import (
     Name,
     Number,
     Op,
+    Place,
     Text,
     TooLargeError,
     Truth,
     Value,
+    comparable,
     fold,
+    literal,
+    numbers_of,
     too_deep,
 )
 
@@ -102,6 +106,8 @@ class Kinds:
         if op in COMPARISONS and any(part.sort == TEXT for part in parts):
             self._compared_text(node)
             return Kind(BOOL, constant=False, depth=depth)
+        if (odd := not_meant(node, self.levels)) is not None:
+            raise self.wrong(odd[0], node.span, odd[1])
         for arg, part in zip(node.args, parts, strict=True):
             if part.sort == TEXT:
                 raise self._text(arg)
@@ -180,6 +186,35 @@ class Kinds:
         if text.value not in levels:
             message, hint = no_level(show(other), text.value, levels)
             raise self.wrong(message, text.span or node.span, hint)
+
+
+def not_meant(node: Apply, levels: Levels) -> tuple[str, str] | None:
+    """Message and hint where people would not take the name of a level for its index, as it would be; else None."""
+    if node.op not in COMPARISONS:
+        odd = next((one for one in node.args if isinstance(one, Name) and numbers_of(levels.get(one.name, ()))), None)
+        if odd is None or OPERATORS[node.op].takes != "number":
+            return None
+        return (
+            f"`{show(odd)}` has levels, and would count by their places here, not by the numbers that they are",
+            "Declare it as an integer, or compare it with each of its levels.",
+        )
+    for name, other in (node.args, node.args[::-1]):
+        if not isinstance(name, Name) or name.name not in levels:
+            continue
+        own = levels[name.name]
+        if isinstance(other, Name) and other.name in levels:
+            if comparable(node.op, own, levels[other.name]):
+                continue
+            return (
+                f"`{show(name)}` and `{show(other)}` have levels in different orders, so that neither is more",
+                "Declare both with the same levels, or compare each with a level.",
+            )
+        if numbers_of(own) is not None and not isinstance(other, Text | Place) and literal(other) is None:
+            return (
+                f"`{show(name)}` has levels, which are numbers, and `{show(other)}` is not one of them",
+                f"Compare it with one, such as `{show(name)} {node.op.value} {own[0]}`, or declare an integer.",
+            )
+    return None
 
 
 def no_level(shown: str, level: str, levels: Sequence[str]) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeAlias, TypeVar, assert_never
 
 from mace.errors import ProgramError, Span
@@ -26,6 +27,9 @@ MAX_UNROLLED = 4_000_000
 MAX_BITS = 2**16
 """Of a number that is computed, numerator and denominator together: some 20,000 digits. Products in a chain of
 constants, or in a loop, double with every step."""
+
+MISSING = "None"
+"""The text of the level that stands for a missing value."""
 
 Value: TypeAlias = Fraction | int | bool
 Result: TypeAlias = Fraction | bool
@@ -137,6 +141,11 @@ class Number:
 
     value: Fraction
     span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Place(Number):
+    """The index of a level, beside a name that stands for one; a number that people write there may mean the level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,14 +308,107 @@ def with_args(node: Expr, args: Sequence[Expr]) -> Expr:
 
 
 def coded(node: Apply, levels: Levels) -> Apply:
-    """A comparison with the text in it, if any, replaced by its index among the levels of the name beside it."""
+    """A comparison of names that stand for indices of levels, as one of indices.
+
+    A text beside such a name means its index; two names with other levels are compared by these, never by index; a
+    number beside a name whose levels are numbers means the level, beside any other name an index.
+    """
     match node.args:
         case (Name(name=name), Text(value=value, span=span)) if name in levels:
-            return replace(node, args=(node.args[0], Number(Fraction(levels[name].index(value)), span)))
+            return replace(node, args=(node.args[0], Place(Fraction(levels[name].index(value)), span)))
         case (Text(value=value, span=span), Name(name=name)) if name in levels:
-            return replace(node, args=(Number(Fraction(levels[name].index(value)), span), node.args[1]))
+            return replace(node, args=(Place(Fraction(levels[name].index(value)), span), node.args[1]))
+        case (Name(name=name) as one, Name(name=other) as two) if levels.get(name) != levels.get(other):
+            return _of_other_levels(node, one, two, levels) if name in levels and other in levels else node
+        case (Name(name=name) as one, other_side) if name in levels and (number := literal(other_side)) is not None:
+            return _of_number(node, one, number, node.op, levels[name])
+        case (other_side, Name(name=name) as one) if name in levels and (number := literal(other_side)) is not None:
+            return _of_number(node, one, number, FLIPPED.get(node.op, node.op), levels[name])
         case _:
             return node
+
+
+FLIPPED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
+_TESTS: dict[Op, Callable[[Fraction, Fraction], bool]] = {
+    Op.EQ: lambda a, b: a == b, Op.NE: lambda a, b: a != b, Op.LT: lambda a, b: a < b, Op.LE: lambda a, b: a <= b,
+    Op.GT: lambda a, b: a > b, Op.GE: lambda a, b: a >= b,
+}  # fmt: skip
+
+
+def literal(expr: Expr) -> Fraction | None:
+    """The number that is written in a place; None for anything else."""
+    match expr:
+        case Place():
+            return None
+        case Number(value=value):
+            return Fraction(value)
+        case Apply(op=Op.NEGATE, args=(Number(value=value),)):
+            return -Fraction(value)
+        case _:
+            return None
+
+
+@lru_cache(maxsize=1024)
+def numbers_of(levels: tuple[str, ...]) -> tuple[Fraction | None, ...] | None:
+    """The numbers that levels are, None for the missing one; None where some are texts, or all are their own index."""
+    found: list[Fraction | None] = []
+    for level in levels:
+        try:
+            found.append(None if level == MISSING else Fraction(level))
+        except (ValueError, ZeroDivisionError):
+            return None
+    present = [number for number in found if number is not None]
+    return None if not present or present == list(range(len(present))) else tuple(found)
+
+
+def comparable(op: Op, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether names with these levels can be compared; for more or less one has all levels of the other, in order."""
+    if op in (Op.EQ, Op.NE) or one == other:
+        return True
+    few, many = sorted((one, other), key=len)
+    return list(few) == [level for level in many if level in few]
+
+
+def _of_other_levels(node: Apply, one: Name, two: Name, levels: Levels) -> Apply:
+    """A comparison of two names, each with levels of its own."""
+    ours, theirs = levels[one.name], levels[two.name]
+    if node.op in (Op.EQ, Op.NE):
+        shared = [level for level in ours if level in theirs]
+        pairs = [_both(node, _is(one, ours.index(level)), _is(two, theirs.index(level))) for level in shared]
+        return _any(node, pairs, one) if node.op is Op.EQ else Apply(Op.NOT, (_any(node, pairs, one),), node.span)
+    if len(ours) < len(theirs):
+        op = FLIPPED[node.op]
+        one, two, ours, theirs = two, one, theirs, ours
+    else:
+        op = node.op
+    cases = [
+        _both(node, _is(two, at), Apply(op, (one, Place(Fraction(ours.index(level)))), node.span))
+        for at, level in enumerate(theirs)
+    ]
+    return _any(node, cases, one)
+
+
+def _of_number(node: Apply, name: Name, number: Fraction, op: Op, levels: tuple[str, ...]) -> Apply:
+    """A comparison of a name with a number."""
+    known = numbers_of(levels)
+    if known is None:
+        return node
+    test = _TESTS[op]
+    holds = [op is Op.NE if own is None else test(own, number) for own in known]
+    return _any(node, [_is(name, at) for at, one in enumerate(holds) if one], name)
+
+
+def _is(name: Name, index: int) -> Apply:
+    return Apply(Op.EQ, (name, Place(Fraction(index))), name.span)
+
+
+def _both(node: Apply, one: Apply, other: Apply) -> Apply:
+    return Apply(Op.AND, (one, other), node.span)
+
+
+def _any(node: Apply, cases: Sequence[Apply], name: Name) -> Apply:
+    """Whether one of the cases holds; an index that no level has stands for none of them."""
+    return Apply(Op.OR, tuple(cases), node.span) if len(cases) > 1 else cases[0] if cases else _is(name, -1)
 
 
 def levels_of(inputs: Sequence[Input]) -> dict[str, tuple[str, ...]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mace.base.arguments import checked, names
+from mace.base.deadline import Deadline, stoppable
 from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.formats import schema_of
@@ -39,6 +40,7 @@ class PlanAudit:
 
     rows:   the index of each in the frame.
     groups: name -> the group of each.
+    why:    what ended it before all rows were asked about, and how many are left; empty if nothing did.
     """
 
     plans: list[Plan]
@@ -47,11 +49,12 @@ class PlanAudit:
     wanted: str
     world: str
     horizon: int
+    why: str = ""
 
     @property
     def settled(self) -> bool:
         """Whether for every row the cheapest plan, or that there is none, is proved."""
-        return all(is_final(plan.status) for plan in self.plans)
+        return not self.why and all(is_final(plan.status) for plan in self.plans)
 
     @property
     def without(self) -> list[Any]:
@@ -100,6 +103,7 @@ class PlanAudit:
             "wanted": self.wanted,
             "world": self.world,
             "horizon": self.horizon,
+            "why": self.why,
             "table": table,
             "plans": [
                 {"row": for_json(row), **plan.to_dict()} for row, plan in zip(self.rows, self.plans, strict=True)
@@ -117,6 +121,7 @@ class PlanAudit:
 
 
 @checked
+@stoppable()
 def audit_plans(
     model: object, space: Space, frame: pd.DataFrame, world: World | str | Path, *,
     goal: Any = None, groups: Sequence[str] = (), limit: int | None = None, rules: Sequence[str | Path] = (),
@@ -129,7 +134,8 @@ def audit_plans(
     groups:   columns of the frame to compare by, or one of them.
     limit:    only the first so many of the rows that lack the goal.
     settings: of each plan, as for `mace.plan`: horizon, discount, objectives, avoid, gap, rgap, timeout (for each row).
-    Returns a PlanAudit. Raises a MaceError as `mace.plan` does, and RowError for a group that is no column.
+    Returns a PlanAudit; after Ctrl-C, of the plans by then. Raises a MaceError as `mace.plan` does, and RowError for a
+    group that is no column.
     """
     if goal is None:
         raise MaceError("an audit of plans needs a goal", hint="Name the decision that is wanted: goal=1.")
@@ -142,19 +148,23 @@ def audit_plans(
     planner = Planner(model, space, world, rules=rules)
     plans: list[Plan] = []
     rows: list[int] = []
+    why, stopped = "", Deadline.asked(None)  # over once Ctrl-C came
     for place in range(len(frame)):
         if limit is not None and len(plans) == limit:
+            break
+        if stopped.over:
+            why = f"{stopped.why} with {len(frame) - place} of {len(frame)} rows left to look at"
             break
         plan = planner.plan(frame.iloc[place], goal=goal, **settings)
         if plan.cost != 0 or plan.steps:  # without a step: it has the goal already
             plans.append(plan)
             rows.append(place)
     if not plans:
-        raise RowError("every row has the goal already")
+        raise RowError(f"no row by then lacks the goal: {why}" if why else "every row has the goal already")
     kept = {name: [frame[name].iloc[place] for place in rows] for name in columns}
     first = plans[0]
     index = [frame.index[place] for place in rows]
-    return PlanAudit(plans, index, kept, first.wanted, first.world, first.horizon)
+    return PlanAudit(plans, index, kept, first.wanted, first.world, first.horizon, why)
 
 
 def _figures(plans: Sequence[Plan]) -> dict[str, float]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mace.base.arguments import checked, names
-from mace.base.deadline import Deadline, now
+from mace.base.deadline import Deadline, now, stoppable
 from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.figures import at_least, at_most
@@ -72,6 +72,7 @@ class Planner:
         return made
 
     @checked
+    @stoppable()
     def plan(
         self, x: object, *, goal: Any = None, horizon: int | None = None, discount: bool = True,
         objectives: str | Sequence[str] | None = None, avoid: Sequence[str] = (), count: int = 1,
@@ -86,7 +87,7 @@ class Planner:
         first = _proposed(task, proposer, deadline)
         while len(made) < count:
             aimed = best(task, aims, close, deadline, first)
-            made.append(_plan(aimed, close, now() - began))
+            made.append(_plan(aimed, close, now() - began, self.explainer.assumed))
             if aimed.found.plan is None or aimed.found.why:
                 break
             actions = frozenset(step.action for step in aimed.found.plan.steps)
@@ -95,6 +96,7 @@ class Planner:
         return replace(made[0], others=made[1:])
 
     @checked
+    @stoppable()
     def front(
         self, x: object, by: str = STEPS, *, goal: Any = None, horizon: int | None = None, discount: bool = True,
         avoid: Sequence[str] = (), points: int = 10, gap: object = None, rgap: object = None,
@@ -119,7 +121,8 @@ class Planner:
         for most, aimed in allowed:
             if made and _beats(aimed.found, made[-1].plan):
                 made.pop()
-            made.append(Point(most if isinstance(most, int) else nearest(most), _plan(aimed, close, now() - began)))
+            shown = _plan(aimed, close, now() - began, self.explainer.assumed)
+            made.append(Point(most if isinstance(most, int) else nearest(most), shown))
             began = now()
         return PlanFront(by, made[::-1])
 
@@ -191,14 +194,14 @@ def _proposed(task: Task, proposer: str | None, deadline: Deadline) -> Replayed 
     return found[0].plan if found else None
 
 
-def _plan(aimed: Aimed, gap: Gap, seconds: float) -> Plan:
+def _plan(aimed: Aimed, gap: Gap, seconds: float, assumed: Sequence[str]) -> Plan:
     """What was found, as people see it."""
     found, task = aimed.found, aimed.task
     question = task.question
     reason = uncertifiable(task)
     nearer = aimed.nearer
     limit = min((rule.most for rule in question.rules if isinstance(rule, Budget)), default=None)
-    notes = list[str]()
+    notes = list(assumed)
     if reason is not None:
         notes.append(f"the bound is that of the search; it has no certificate: {reason}")
     elif found.plan is not None or not found.why:  # else there is nothing to certify

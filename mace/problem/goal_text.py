@@ -24,8 +24,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
-from mace.base.suggestions import meant
-from mace.base.values import plain
+from mace.base.suggestions import few, meant
+from mace.base.values import name_of, plain
 from mace.errors import GoalError
 from mace.problem.goals import Between, Classes, Margin, Probability, Value, Wanted
 from mace.tables.table import Label
@@ -95,14 +95,17 @@ def _parse_called(text: str, classes: Sequence[Label], called: Mapping[str, str]
     try:
         return parse(text, classes)
     except GoalError as error:
-        known = {name: label for label in classes if (name := called.get(str(label)))}
+        known = {name: label for label in classes if (name := name_of(label, called))}
         renamed = text
         for name, label in known.items():
             renamed = repr(label).join(re.split(rf"(?<!\w){re.escape(name)}(?!\w)", renamed))
         if renamed != text:
             return parse(renamed, classes)
         if not known:
-            raise
+            if text not in called.values():
+                raise
+            hint = f"{error.hint} The space's `decisions` are names of other labels: {few(called)}."
+            raise GoalError(error.message, hint=hint) from None
         raise GoalError(
             error.message, hint=meant(text, known, f"{error.hint} People call them {', '.join(known)}.".strip())
         ) from None

@@ -10,6 +10,7 @@ Source: Karimi et al. 2020, section 4.2, plausibility; appendix A.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -37,6 +38,7 @@ from mace.language import (
     run,
 )
 from mace.language.interval import Enclosed
+from mace.language.show import show_name
 from mace.language.syntax import (
     MAX_BYTES,
     Block,
@@ -198,10 +200,13 @@ def rule_of(source: str | Path, space: Space) -> Rule:
     elif isinstance(source, str):
         shown = source.strip()
         body = shown.removeprefix("rule:").strip()
-        if "return" in body.split():
-            program = _checked(parse_program(source, "<rule>", inputs), inputs)
-        else:
-            program = parse_rule(body, inputs, "<rule>")
+        try:
+            if "return" in body.split():
+                program = _checked(parse_program(source, "<rule>", inputs), inputs)
+            else:
+                program = parse_rule(body, inputs, "<rule>")
+        except ProgramError as error:
+            raise _in_backquotes(error, body, space) from None
     else:
         raise SpaceError(f"a rule is a text or the Path of a .mace file, got {type(source).__name__}")
     order = {name: index for index, name in enumerate(space.names)}
@@ -212,6 +217,18 @@ def rule_of(source: str | Path, space: Space) -> Rule:
         if declared.name not in order
     }
     return Rule(shown, program, reads, starts)
+
+
+def _in_backquotes(error: ProgramError, body: str, space: Space) -> ProgramError:
+    """The error about a rule, with a hint where it has a name with spaces or other signs that is not marked as one."""
+    plain = re.sub(r"`[^`]*`", "", body)
+    marked = [name for name in space.names if show_name(name) != name]
+    bare = [name for name in marked if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", plain)]
+    if bare:
+        name = show_name(max(bare, key=len))
+        error.hint = f"A name with spaces or other signs, or of the language, is written in backquotes: {name}."
+        error.reword(error.message)
+    return error
 
 
 def distance_program(source: str | Path, space: Space) -> Program:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mace.base.figures import number, percent
+from mace.base.values import name_of
 from mace.present.drawing import to_svg
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ def plot_of(display: Display, name: str, caption: str) -> Plot:
 def called(about: Mapping[str, Any], label: object) -> str:
     """What people call a decision, as the audit has it; else the decision itself."""
     names, text = about.get("decisions") or {}, str(label)
-    return str(names.get(text, names.get(text.strip("'\""), text)))
+    name = name_of(label, names)
+    return str(names.get(text.strip("'\""), text) if name is None else name)
 
 
 def named(about: Mapping[str, Any], label: object) -> str:

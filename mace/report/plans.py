@@ -105,7 +105,8 @@ def audit_as_text(audit: PlanAudit) -> str:
     rows = [("", *map(str, audit.table.columns))]
     for name, figures in audit.table.to_dict("index").items():
         rows.append((one_line(str(name)), *(_figure(str(key), value) for key, value in figures.items())))
-    return "\n".join([_first(audit), *_aligned(rows)])
+    left = [f"not finished: {one_line(audit.why)}"] if audit.why else []
+    return "\n".join([_first(audit), *left, *_aligned(rows)])
 
 
 def _figure(name: str, value: float) -> str:

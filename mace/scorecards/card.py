@@ -147,6 +147,11 @@ class Card:
 def card_of(scorecard: Any) -> Card:
     """The card of a fitted OptBinning `Scorecard`; raises ModelError for one that is not linear."""
     process, estimator = getattr(scorecard, "binning_process_", None), getattr(scorecard, "estimator_", None)
+    if not hasattr(scorecard, "binning_process"):
+        raise ModelError(
+            f"the scorecard is an optbinning.Scorecard, or a mace.scorecards.Card; got {type(scorecard).__name__}",
+            hint="`read_card` makes a Card of a table of bins.",
+        )
     if process is None or estimator is None:
         raise ModelError("the scorecard is not fitted", hint="Call its `fit` first.")
     if not hasattr(estimator, "coef_"):

@@ -14,20 +14,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from mace.base.arguments import check, spelled
+from mace.base.arguments import check, is_frame, spelled
 from mace.base.console import console
-from mace.base.deadline import Deadline, TimeOverError
+from mace.base.deadline import Deadline, TimeOverError, stoppable
 from mace.base.escape import short
 from mace.base.values import plain
 from mace.errors import MaceError, ModelError
 from mace.scorecards.card import Bin, Card, card_of
-from mace.scorecards.choosing import Chosen, warm
+from mace.scorecards.choosing import Chosen, Rules, any_set, warm
 from mace.scorecards.optimum import clashing, optimum, sums
-from mace.scorecards.problem import Near, Problem
+from mace.scorecards.problem import Near, Problem, tied
 from mace.scorecards.request import SetRequest, is_whole, request, row_of
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Counterfactual:
             raise MaceError(f'proximity is "paper" or "library", got {short(proximity)}')
         self.proximity = proximity
         self._near: Near | None = None
+        self._tied: int | None = None
         self._card: Card | None = None
         self._last: _Generated | None = None
         self._fitting = 0.0
@@ -89,7 +91,9 @@ class Counterfactual:
         began = time.perf_counter()
         self._card = self.scorecard if isinstance(self.scorecard, Card) else card_of(self.scorecard)
         values = self._values(X)
-        self._near = Near.of(values)  # without it closeness is refused when it is asked for
+        still = [len({one.value for one in v.bins}) < 2 for v in self._card.variables]
+        self._near = Near.of(values, still)  # without it closeness is refused when it is asked for
+        self._tied = tied(values) if self._near is None and len(values) else None
         self._last = None
         self._fitting = time.perf_counter() - began
         return self
@@ -108,6 +112,8 @@ class Counterfactual:
         return known[list(card.names)].to_numpy(dtype=np.float64)
 
     def _columns(self, X: pd.DataFrame) -> list[str]:
+        if not is_frame(X):
+            raise MaceError(f"X must be a DataFrame, the table of the training; got {type(X).__name__}")
         check({"frame": X})
         own = isinstance(self.scorecard, Card)
         wanted = list(self._known.names if own else self.scorecard.binning_process_.variable_names)
@@ -139,6 +145,7 @@ class Counterfactual:
     # ------------------------------------------------------------------------------------------ generate
 
     @spelled
+    @stoppable()
     def generate(
         self, query: Mapping[str, Any] | pd.DataFrame, y: float, outcome_type: str, n_cf: int,
         method: str = "weighted", objectives: Mapping[str, float] | None = None, max_changes: int | None = None,
@@ -168,7 +175,11 @@ class Counterfactual:
             soft_constraints, priority_tol,
         )  # fmt: skip
         if "closeness" in asked.objectives and self._near is None:
-            raise MaceError("closeness needs values of the training table that do not depend on each other linearly")
+            named = "" if self._tied is None else f"; those of {self._known.names[self._tied]!r} follow from others"
+            raise MaceError(
+                f"closeness needs values of the training table that do not depend on each other linearly{named}",
+                hint='Ask for objectives={"proximity": 1}, or train the scorecard without such a variable.',
+            )
         row, index = row_of(query)
         problem = self._problem(row, asked)
         deadline, core, why = Deadline.asked(plain(time_limit)), tuple[str, ...](), ""
@@ -178,6 +189,9 @@ class Counterfactual:
             status = "OPTIMAL" if chosen is not None else "INFEASIBLE"
             if chosen is None:
                 core = clashing(problem, asked.count, asked.rules, deadline)
+                if core == ("y",) and asked.actionable is not None:
+                    free = self._problem(row, replace(asked, actionable=None, most=len(self._known.variables)))
+                    core = ("actionable_features",) if any_set(free, 1, Rules(), deadline) else core
         except TimeOverError as over:
             chosen, status = (seen[-1], "FEASIBLE") if seen else (None, "UNKNOWN")
             why = str(over)
@@ -261,7 +275,10 @@ class Counterfactual:
 
     @property
     def core(self) -> tuple[str, ...]:
-        """Of an infeasible question the conditions that clash: without any one of them there are such sets."""
+        """Of an infeasible question the conditions that clash, by the names of arguments.
+
+        Without any one of them there are such sets; "n_cf" or "y" alone: so many, or such an outcome, are out of reach.
+        """
         return self._generated.core
 
     @property

@@ -39,7 +39,10 @@ def optimum(problem: Problem, asked: SetRequest, deadline: Deadline, seen: Calla
 
 
 def clashing(problem: Problem, count: int, rules: Rules, deadline: Deadline) -> tuple[str, ...]:
-    """Conditions without any one of which there is a set: left out one after the other (a deletion filter)."""
+    """Conditions without any one of which there is a set: left out one after the other (a deletion filter).
+
+    Where there is none without all of them: "n_cf" if a single choice of bins would do, else "y".
+    """
     core = []
     for name in (*DIFFERENCES, "max_changes"):
         fewer, wider = rules, [problem]
@@ -59,7 +62,12 @@ def clashing(problem: Problem, count: int, rules: Rules, deadline: Deadline) -> 
             core.append(name)
         else:
             problem, rules = wider[-1], fewer
-    return tuple(core)
+    if core:
+        return tuple(core)
+    try:
+        return ("n_cf",) if any_set(problem, 1, rules, deadline) else ("y",)
+    except (TimeOverError, MaceError):
+        return ()
 
 
 def sums(problem: Problem, chosen: Chosen, objectives: Mapping[str, float]) -> dict[str, float]:

@@ -48,9 +48,18 @@ class Near(NamedTuple):
     mean: Array
 
     @classmethod
-    def of(cls, values: Array) -> Near | None:
-        """From the training table, shape (rows, variables); None where its columns depend on each other linearly."""
-        if len(values) <= values.shape[1] or bool((values.max(axis=0) == values.min(axis=0)).any()):
+    def of(cls, values: Array, still: Sequence[bool] = ()) -> Near | None:
+        """From the training table, shape (rows, variables); None where its columns depend on each other linearly.
+
+        still: which variables have the same value in all bins, so that no choice moves them: they count nothing.
+        """
+        if len(values) <= values.shape[1]:
+            return None
+        spread = values.max(axis=0) > values.min(axis=0)
+        if not spread.all():
+            if any(still) and bool((spread | np.asarray(still)).all()) and spread.any():
+                rest = cls.of(values[:, spread])
+                return None if rest is None else cls(_placed(rest.factor, spread), values.mean(axis=0))
             return None
         # Rounding leaves a little of a spread that is none: its inverse would be about 1e16.
         if np.linalg.matrix_rank((values - values.mean(axis=0)) / values.std(axis=0)) < values.shape[1]:
@@ -60,6 +69,21 @@ class Near(NamedTuple):
         except np.linalg.LinAlgError:
             return None
         return cls(factor, values.mean(axis=0))
+
+
+def _placed(factor: Array, kept: NDArray[np.bool_]) -> Array:
+    """A square array whose rows and columns belong to some of the variables, among all of them; 0 elsewhere."""
+    found = np.zeros((len(kept), len(kept)))
+    found[np.ix_(kept, kept)] = factor
+    return found
+
+
+def tied(values: Array) -> int | None:
+    """The first column of a table, shape (rows, variables), that follows from those before it; None where none does."""
+    even = values - values.mean(axis=0)
+    spread = even.std(axis=0)
+    even = even / np.where(spread > 0, spread, 1.0)
+    return next((k for k in range(even.shape[1]) if np.linalg.matrix_rank(even[:, : k + 1]) <= k), None)
 
 
 @dataclass(frozen=True)

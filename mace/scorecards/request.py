@@ -166,13 +166,15 @@ def _weights(argument: str, given: Mapping[str, float]) -> dict[str, float]:
 
 def row_of(query: Any) -> tuple[dict[str, Any], Any]:
     """The row that is asked about, and the name that it has in its frame."""
+    if hasattr(query, "to_dict") and not hasattr(query, "columns"):  # a row of a frame
+        return {str(name): plain(value) for name, value in query.to_dict().items()}, query.name
     if hasattr(query, "iloc"):
         check({"frame": query})
         if len(query) != 1:
             raise MaceError(f"the query is one row, got {len(query)}")
         return {name: plain(query.iloc[0][name]) for name in query.columns}, query.index[0]
     if not isinstance(query, Mapping):
-        raise MaceError(f"the query is a dict, or a frame with one row; got {short(query)}")
+        raise MaceError(f"the query is a dict, a Series, or a frame with one row; got {short(query)}")
     return {name: plain(value) for name, value in query.items()}, 0
 
 

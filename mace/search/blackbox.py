@@ -23,7 +23,7 @@ from mace.base.values import plain
 from mace.compilers.pipeline.rows import frame_of, markers_of, probes
 from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.pipeline.walk import quiet
-from mace.compilers.registry import names_known, types_asked
+from mace.compilers.registry import deployed, library_of, names_known, types_asked
 from mace.errors import MaceError, ModelError
 from mace.search.asked import ExhaustedError
 from mace.search.chart import Chart, Floats
@@ -104,6 +104,11 @@ def black_box(model: Any, space: Space) -> BlackBox:
         if not callable(model):
             raise ModelError(f"a model is a function or has `predict`; got {short(model)}")
         return BlackBox(model, name=getattr(model, "__name__", type(model).__name__))
+    library = library_of(model)
+    if library is not None and library.makes_columns(model):
+        asked = deployed(model, raw="frame")
+        both: Sequence[Label] = () if asked.probabilities is None else (0, 1)
+        return BlackBox(asked.predict, asked.probabilities, classes=both, name=type(model).__name__, graded=True)
     classes = getattr(model, "classes_", None)
     if classes is None:
         # A fitted classifier has its classes, but for OptBinning's scorecards.

@@ -27,7 +27,7 @@ from mace.space.axes import Axis, GridAxis, LevelAxis
 Steps: TypeAlias = tuple[tuple[float, ...], tuple[float, ...]]
 Step: TypeAlias = (
     tuple[Literal["add", "sub", "mul", "div"], float]
-    | tuple[Literal["log1p", "sqrt", "nonzero"], None]
+    | tuple[Literal["log", "log1p", "sqrt", "nonzero"], None]
     | tuple[Literal["clip"], tuple[float, float]]
     | tuple[Literal["steps"], Steps]
     | tuple[Literal["power"], tuple[str, float]]
@@ -195,6 +195,8 @@ def apply(step: Step, numbers: Floats) -> Floats:
         return numbers * step[1]
     if step[0] == "div":
         return numbers / step[1]
+    if step[0] == "log":
+        return np.log(numbers)
     if step[0] == "log1p":
         return np.log1p(numbers)
     if step[0] == "sqrt":

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.arguments import is_frame, spelled, spelled_class
-from mace.base.escape import short
+from mace.base.escape import one_line, short
 from mace.base.exact import nearest
 from mace.base.suggestions import among, few, meant
-from mace.base.values import hashed, no_single, plain
+from mace.base.values import hashed, name_of, no_single, plain
 from mace.base.views import view
 from mace.errors import RowError, SpaceError
 from mace.space.assumed import questions
@@ -101,7 +101,23 @@ class Space:
 
     def called(self, label: object) -> str:
         """What people call a class of the model: by `decisions`, or else its own label."""
-        return self.decisions.get(str(label), str(label))
+        name = name_of(label, self.decisions)
+        return str(label) if name is None else name
+
+    def names_of_none(self, classes: Sequence[object] | None) -> list[str]:
+        """A note about the names in `decisions` that no class of a model bears; none where all do.
+
+        classes: the model's; none for a model that predicts a number; None, and lists, where nobody knows by now.
+        """
+        if classes is None or any(isinstance(label, list) for label in classes):
+            return []
+        called = [name_of(label, self.decisions) for label in classes]
+        left = [label for label, name in self.decisions.items() if name not in called]
+        if not left:
+            return []
+        are = "is no class" if len(left) == 1 else "are no classes"
+        has = f"its classes are {few(map(one_line, map(str, classes)))}" if classes else "it predicts a number"
+        return [f"the space's `decisions` name {few(map(one_line, left))}, which {are} of the model: {has}"]
 
     def __repr__(self) -> str:
         free = sum(feature.change != "fixed" for feature in self.features)

@@ -232,7 +232,9 @@ def read(text: str) -> Property:
             warnings.simplefilter("ignore")  # what Python thinks of the style of a number is no message of ours
             call = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise MaceError(f"the property {shown} cannot be read", hint=hint) from None
+        quoted = 'A name with spaces or other signs stands in quotes: `monotone("late payments", decreasing)`.'
+        whole = text.count("(") == text.count(")")
+        raise MaceError(f"the property {shown} cannot be read", hint=f"{quoted} {hint}" if whole else hint) from None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in READY:
         word = text.partition("(")[0].strip()
         raise MaceError(f"the property {shown} is none that mace knows", hint=meant(word, READY, hint))

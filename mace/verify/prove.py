@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
-from mace.base.deadline import Deadline, TimeOverError, now
+from mace.base.deadline import Deadline, TimeOverError, now, stoppable
 from mace.errors import MaceError, ModelError
 from mace.solve.protocol import Limits, Refuted, Unknown
 from mace.space.space import Space
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mace.certify.writer import Certificate
 
 
+@stoppable()
 def verdict_of(
     model: object,
     space: Space,
@@ -155,7 +156,8 @@ class _Run:
         return Verdict("", "proved", reason, oracle="structure", notes=(*self.subject.left_out, note))
 
     def _done(self, status: Any, why: str, **more: Any) -> Verdict:
-        notes = [*([] if self.subject.not_followed else self.subject.left_out), *self.notes]
+        assumed = self.subject.explainer.assumed
+        notes = [*assumed, *([] if self.subject.not_followed else self.subject.left_out), *self.notes]
         complete = len(self.certificates) == self.refuted
         return Verdict(
             "",

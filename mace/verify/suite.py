@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mace.base.deadline import LONGEST
+from mace.base.deadline import LONGEST, Deadline, stoppable
 from mace.base.files import read_toml
 from mace.base.suggestions import meant
 from mace.errors import FileError, MaceError
@@ -119,27 +119,34 @@ def run_suite(
 
     timeout: in place of what the file says; 0 for no limit, None for the file's own.
     callback: called before each property.
-    Returns one outcome for each, in order. Raises FileError for the file, never for a single property.
+    Returns one outcome for each, in order. Raises FileError for the file, never for a single property. After Ctrl-C
+    the properties that are left are not asked about any more: they are unknown, and say so.
     """
     known = suite if isinstance(suite, Suite) else load(suite)
     outcomes = []
-    for entry in known.entries:
-        if callback is not None:
-            callback(entry)
-        limit = entry.timeout if timeout is None else timeout or None
-        try:
-            verdict = verify(
-                model,
-                space,
-                entry.property,
-                data=data,
-                timeout=limit,
-                memory_mb=memory_mb,
-                load=load_model,
-            )
-            outcomes.append(Outcome(entry, verdict))
-        except MaceError as error:
-            outcomes.append(Outcome(entry, error=str(error)))
+    with stoppable():
+        stopped = Deadline.asked(None)  # over once Ctrl-C came
+        for entry in known.entries:
+            if stopped.over:
+                verdict = Verdict(text_of(entry.property), "unknown", f"{stopped.why} before it was asked")
+                outcomes.append(Outcome(entry, verdict))
+                continue
+            if callback is not None:
+                callback(entry)
+            limit = entry.timeout if timeout is None else timeout or None
+            try:
+                verdict = verify(
+                    model,
+                    space,
+                    entry.property,
+                    data=data,
+                    timeout=limit,
+                    memory_mb=memory_mb,
+                    load=load_model,
+                )
+                outcomes.append(Outcome(entry, verdict))
+            except MaceError as error:
+                outcomes.append(Outcome(entry, error=str(error)))
     return outcomes
 
 

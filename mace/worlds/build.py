@@ -37,9 +37,9 @@ from mace.language import (
     check,
     statements_of,
 )
-from mace.language.kinds import no_level
+from mace.language.kinds import no_level, not_meant
 from mace.language.show import show_name
-from mace.language.syntax import COMPARISONS, coded, fold, nodes_of, rebuilt, with_args, with_values
+from mace.language.syntax import COMPARISONS, Place, coded, fold, nodes_of, rebuilt, with_args, with_values
 from mace.problem.programs import inputs_of
 from mace.space.space import Space
 from mace.worlds.parts import Action, Consequence, Parameter
@@ -244,7 +244,7 @@ class _Builder:
                 mine = [Number(Fraction(levels[name].index(level))) for level in levels[other]]
                 made: Expr = mine[0]
                 for at, index in enumerate(mine[1:], 1):
-                    made = Apply(Op.IF, (Apply(Op.EQ, (value, Number(Fraction(at)))), index, made), value.span)
+                    made = Apply(Op.IF, (Apply(Op.EQ, (value, Place(Fraction(at)))), index, made), value.span)
                 return made
             case Apply(op=Op.IF, args=(test, then, other_value)):
                 parts = (self._expr(test, levels), *(self._level(v, name, levels) for v in (then, other_value)))
@@ -265,6 +265,8 @@ class _Builder:
                     | Apply(op=op, args=(Text(value=value, span=span), Name(name=name)))
                 ) if op in COMPARISONS and name in levels:
                     self._known(value, name, span, levels)
+                case Apply() if (wrong := not_meant(node, levels)) is not None:
+                    raise self._wrong(wrong[0], node.span, wrong[1])
                 case _:
                     pass
 

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from mace.base.arguments import check, spelled
+from mace.base.escape import short
 from mace.base.files import read_text
-from mace.base.suggestions import meant
+from mace.base.suggestions import among, few, meant
 from mace.base.views import view
-from mace.errors import SpaceError
+from mace.errors import MaceError, SpaceError
 from mace.space.axes import Axis
 from mace.space.space import Space
 from mace.worlds import build, steps
@@ -80,8 +81,16 @@ class World(Laws):
         axes:   of the person's row; they say what values features can take.
         values: parameter -> exact value.
         discount: whether consequences make it cheaper.
-        Returns the step with the state after it, or why it cannot be taken.
+        Returns the step with the state after it, or why it cannot be taken. Raises MaceError for an action, or a
+        parameter, that the world does not have.
         """
+        known = [one.name for one in self.actions]
+        if action not in known:
+            raise MaceError(f"the world has no action {short(action)}", hint=among(action, known))
+        takes = [parameter.name for parameter in self[action].parameters]
+        if set(values) != set(takes):
+            named = f"the parameters {few(takes)}" if takes else "no parameters"
+            raise MaceError(f"the action `{action}` has {named}; got {few(values) or 'none'}")
         return steps.take(self, axes, state, self[action], values, discount)
 
     def _repr_html_(self) -> str:

@@ -88,7 +88,9 @@ func (c *checker) reached(s sequence) ([]*span, *big.Rat) {
 
 func (c *checker) planProof(value any) {
 	open := []sequence{{}}
-	for k, item := range list(value) {
+	nodes := list(value)
+	c.counted(nodes)
+	for k, item := range nodes {
 		c.where = fmt.Sprintf("node %d", k)
 		require(len(open) > 0, "no sequence is open")
 		s := open[len(open)-1]

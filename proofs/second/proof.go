@@ -22,6 +22,7 @@ type checker struct {
 	rowCount int    // of one of rows
 	plans    *plans // of a certificate of plans
 	lines    int    // of actions that were run
+	nodes    int    // of the proof, by now
 }
 
 // rule of a proof: apply returns the children of a state that is not empty, or refuses.
@@ -69,11 +70,16 @@ func (c *checker) proof(value any) {
 	c.closes(c.rootState(), c.nodesOf(value))
 }
 
-// closes refuses unless nodes are a proof that no point of a state is against the claim.
-func (c *checker) closes(root *state, nodes []any) {
-	if len(nodes) > maxNodes {
+// counted gives up where there are too many nodes; those of all ends of plans are nodes of one proof.
+func (c *checker) counted(nodes []any) {
+	if c.nodes += len(nodes); c.nodes > maxNodes {
 		giveUp("too large: a proof of more than %d nodes", maxNodes)
 	}
+}
+
+// closes refuses unless nodes are a proof that no point of a state is against the claim.
+func (c *checker) closes(root *state, nodes []any) {
+	c.counted(nodes)
 	c.root = root
 	within := strings.TrimSuffix(c.where, "the proof")
 	if within != "" {

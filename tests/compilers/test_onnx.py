@@ -178,6 +178,18 @@ def test_what_is_not_supported_is_named(model: Any, message: str) -> None:
     assert message in str(caught.value)
 
 
+def test_an_operation_that_is_read_elsewhere_is_not_said_to_be_supported() -> None:
+    twice = chain(("MatMul", ["x", "w"], ["z"]), ("Sigmoid", ["z"], ["p"]), ("Sigmoid", ["p"], ["y"]), w=[[1], [2]])
+    with pytest.raises(ModelError, match="The Sigmoid before it has made probabilities of the scores already") as given:
+        read(twice)
+    assert "Supported are" not in str(given.value)
+    relu = chain(("MatMul", ["x", "w"], ["z"]), ("Sigmoid", ["z"], ["p"]), ("Relu", ["p"], ["y"]), w=[[1], [2]])
+    with pytest.raises(ModelError, match=r"After the scores only ArgMax, .* are followed"):
+        read(relu)
+    with pytest.raises(ModelError, match="Other uses of LeakyRelu are read"):
+        read(chain(("LeakyRelu", ["x"], ["y"], {"alpha": 2.0})))
+
+
 def saved_apart(folder: Path) -> tuple[Any, Path]:
     """A dense graph in a file, its weights in another one beside it, as exporters of networks write them."""
     onnx = pytest.importorskip("onnx")

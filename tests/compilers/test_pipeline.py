@@ -27,6 +27,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
+import mace
 from mace.base.exact import exact
 from mace.compilers.pipeline.reader import CompiledPipeline, compile_pipeline
 from mace.compilers.pipeline.steps import FUNCTIONS as KNOWN_FUNCTIONS
@@ -225,6 +226,19 @@ def numbers_only_of(frame: pd.DataFrame, decision: NDArray[np.int64]) -> Any:
 def test_what_is_not_supported_is_named(model: Any, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         compile_pipeline(model(), space_of(missing=False))
+
+
+def test_a_logarithm_before_trees_is_followed_on_both_sides_of_every_test() -> None:
+    frame = pd.DataFrame({"income": np.linspace(1, 1000, 400).round(2), "age": np.arange(400) % 61 + 18.0})
+    model = make_pipeline(FunctionTransformer(np.log), DecisionTreeClassifier(max_depth=7, random_state=0))
+    model.fit(frame, (frame.income * frame.age > 9000).astype(int))
+    space = Space([Feature("income", "real", 1, 1000, step="0.01"), Feature("age", "integer", 18, 78)])
+    answer = mace.explain(model, space, frame.iloc[0], goal=1)
+    point = answer.counterfactuals[0].values
+    assert answer.status == "optimal" and model.predict(pd.DataFrame([point]))[0] == 1
+    for name, by in (("income", 0.01), ("age", 1)):  # a step less of what was changed is not enough
+        if point[name] != frame.iloc[0][name]:
+            assert model.predict(pd.DataFrame([{**point, name: point[name] - by}]))[0] == 0
 
 
 def test_clipping_that_never_happens_in_the_space_is_no_obstacle_for_a_network() -> None:

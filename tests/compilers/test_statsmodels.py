@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import mace
 from mace.compilers import deployed, read
 from mace.compilers.pipeline.reader import CompiledPipeline, compile_raw
 from mace.errors import ModelError
@@ -139,6 +140,7 @@ def test_a_formula_of_columns_and_dummies_is_followed(right: str, fit: str) -> N
     ("right", "why"),
     [
         ("np.exp(age)", "function of a column"),
+        ("np.abs(age)", "function of a column"),
         ("age:code + age", "multiplies two numbers"),
         ("C(region, Sum) + age", "no dummies"),
         ("I(age**2) + age", "function of a column"),
@@ -147,6 +149,40 @@ def test_a_formula_of_columns_and_dummies_is_followed(right: str, fit: str) -> N
 def test_a_term_that_is_no_column_is_refused_by_name(right: str, why: str) -> None:
     with pytest.raises(ModelError, match=why):
         compiled(smf.ols(f"score ~ {right}", people()).fit())
+
+
+def test_functions_of_integers_are_followed_and_their_answers_are_those_of_trying_all() -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"k": rng.integers(1, 40, 400), "region": rng.choice(["a", "b", "c"], 400)})
+    score = np.log(frame["k"]) + (frame["region"] == "b") - 2.8 + rng.normal(size=400) / 2
+    space = Space([Feature("k", "integer", 1, 39), Feature("region", "categorical", levels=["a", "b", "c"])])
+    grid = pd.DataFrame([(k, region) for k in range(1, 40) for region in "abc"], columns=["k", "region"])
+    for right in ("np.log(k) + C(region)", "np.sqrt(k) + np.log1p(k) + k + region"):
+        model = smf.logit(f"good ~ {right}", frame.assign(good=(score > 0).astype(int))).fit(disp=0)
+        row = {"k": 2, "region": "a"}
+        good = grid[np.asarray(model.predict(grid)) > 0.5]
+        least = ((good["k"] - 2).abs() / 38 + (good["region"] != "a")).min() / 2
+        answer = mace.explain(model, space, row, goal=1)
+        assert answer.status == "optimal" and answer.distance == pytest.approx(least)
+        assert not any("only asked" in note for note in answer.notes)
+        assert answer.certificate.check().accepted
+
+
+@pytest.mark.parametrize("right", ["bs(age, df=4) + C(region)", "np.log(age) * region", "I(age / 10) + code"])
+def test_a_formula_that_is_not_followed_is_asked(right: str) -> None:
+    frame = people().assign(age=lambda known: known["age"].abs() + 0.1)
+    frame["age"] = frame["age"].round(1)
+    ends = float(frame["age"].min()), float(frame["age"].max())
+    space = Space([Feature("age", "real", *ends, step="0.1"), *(SPACE[name] for name in SPACE.names[1:])])
+    model = smf.logit(f"good ~ {right}", frame).fit(disp=0)
+    row = frame[np.asarray(model.predict(frame)) < 0.5].iloc[0][space.names]
+    answer = mace.explain(model, space, row, goal="p(1) >= 0.505", timeout=20)
+    assert answer.oracle.startswith("search") and "only asked" in answer.notes[0]
+    found = pd.DataFrame([answer.counterfactuals[0].values])
+    assert np.asarray(model.predict(found))[0] >= 0.505
+    line = smf.ols(f"score ~ {right}", frame).fit()
+    wanted = float(line.predict(frame).max()) - 0.5
+    assert mace.explain(line, space, row, goal=f"y >= {wanted}", timeout=20).counterfactuals
 
 
 def test_other_models_families_and_offsets_are_refused_by_name() -> None:

@@ -112,6 +112,11 @@ action split:
     world = World.read(text, SPACE)
     axes = SPACE.axes(START)
     refused = world.step(axes, world.start(axes), action, values)
+    for wrong, given, words in (
+        ("spit", {}, "no action 'spit'\nDid you mean 'split'"), (action, {**values, "x": 1}, "got .*x"),
+    ):  # fmt: skip
+        with pytest.raises(MaceError, match=words):
+            world.step(axes, world.start(axes), wrong, given)
     assert isinstance(refused, Refused)
     assert why in refused.why
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import copy
+import json
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from mace.proofs import reader
 from mace.proofs.check import check
+from mace.proofs.reader import load
+from tests.checkers import second
 from tests.proofs import plan_edges
-from tests.proofs.plan_cases import CASES, LIFT, TRUE, plan, true, witnessed
+from tests.proofs.plan_cases import CASES, GOAL, LIFT, PROOF, TRUE, plan, true, with_parts, witnessed
 
 ALL = {**CASES, **plan_edges.CASES}
 
@@ -33,6 +39,34 @@ def test_a_proof_that_opens_too_many_sequences_is_unusable() -> None:
     verdict = check(plan(proof=[["step"]] * 3000, actions=[LIFT] * 3000))
     assert verdict.unusable
     assert "sequences of actions" in verdict.reason
+
+
+def test_the_nodes_of_all_ends_are_nodes_of_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = len(PROOF) + sum(len(node) - 1 for node in PROOF if node[0] == "end")
+    monkeypatch.setattr(reader, "MAX_NODES", nodes)
+    assert check(plan()).accepted
+    longer = [["end", ["near"], *node[1:]] if k == 1 else node for k, node in enumerate(PROOF)]
+    verdict = check(plan(proof=longer))
+    assert verdict.unusable and verdict.reason == f"more than {nodes} nodes of the proof"
+
+
+def test_an_end_whose_boxes_all_stay_open_is_unusable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "MAX_HELD", 1000)
+    for opening in (["split", 0, -1], ["part", 0]):
+        verdict = check(with_parts([opening] * 300, GOAL[0]))
+        assert verdict.unusable and "entries that the proof keeps open" in verdict.reason
+        assert not check(with_parts([opening] * 30, GOAL[0])).unusable
+
+
+@pytest.mark.slow
+def test_an_end_of_millions_of_nodes_is_unusable_for_both_checkers(tmp_path: Path) -> None:
+    text = json.dumps(plan(proof=[["step"], ["end", "here"], *PROOF[2:]]))
+    file = tmp_path / "plan.json"
+    file.write_text(text.replace('"here"', ",".join(["[]"] * reader.MAX_NODES)))
+    assert str(check(load(file))) == f"unusable: more than {reader.MAX_NODES} nodes of the proof"
+    if program := second():
+        done = subprocess.run([program, file], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (2, "") and "too large: a proof of more than" in done.stdout
 
 
 def edited(data: Any, rng: np.random.Generator) -> Any:

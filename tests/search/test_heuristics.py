@@ -144,6 +144,8 @@ def test_a_swarm_gives_as_many_answers_as_it_has_clusters() -> None:
     model = LogisticRegression(C=100).fit(X, (X.a > 0.6).astype(int))
     explainer = mace.Explainer(model, space, background=X)
     found = explainer.propose(X.iloc[5], Swarm(particles=20, iterations=15, count=4), goal=1)
+    assert found.counterfactuals == found.several and str(found).count("Counterfactual(") == len(found.several)
+    assert "nothing is proved" in str(found)
     assert found.offered == 4
     assert found.best is not None
     assert all(model.predict(pd.DataFrame([one.values]))[0] == 1 for one in found.several)

@@ -121,6 +121,7 @@ def test_the_minimum_observable_is_the_nearest_allowed_row_with_the_goal(distanc
     explainer = mace.Explainer(model, SPACE, background=rows, distance=distance)
     x = start_of(model)
     found = explainer.propose(x, "mo", goal=1)
+    assert found.counterfactuals == [found.best]
     check(explainer, model, x, found)
     assert found.best.distance == nearest_of(explainer, model, x, rows)
     assert found.calls <= len(rows)

@@ -372,6 +372,8 @@ def _back(source: Column, numbers: Array) -> Array:
                 numbers = numbers / step[1]
             elif step[0] == "div":
                 numbers = numbers * step[1]
+            elif step[0] == "log":
+                numbers = np.exp(numbers)
             elif step[0] == "log1p":
                 numbers = np.expm1(numbers)
             elif step[0] == "sqrt":

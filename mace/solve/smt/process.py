@@ -32,6 +32,7 @@ from mace.solve.smt.worker import OUT_OF_MEMORY
 SolverName: TypeAlias = Literal["z3", "cvc5"]
 Values: TypeAlias = dict[str, bool | Fraction]
 PIECE = 1 << 16  # bytes handed to a pipe at once
+LOOK = 0.25  # seconds between two looks at a deadline while nothing comes
 WORKER = Path(__file__).with_name("worker.py")
 
 
@@ -234,7 +235,9 @@ def first_answer(
                 assert process._child.stdin is not None
                 selector.register(process._child.stdin, selectors.EVENT_WRITE, process)
         while True:
-            ready = selector.select(deadline.left())
+            # A signal wakes nobody who waits here: whether Ctrl-C has ended the deadline is looked at now and then.
+            left = deadline.left()
+            ready = selector.select(LOOK if left is None else min(left, LOOK))
             for key, event in ready:
                 if event & selectors.EVENT_WRITE:
                     key.data._push()

@@ -136,7 +136,7 @@ class Merger:
 
     def _is_number(self, column: int) -> bool:
         """Whether the column never is NaN, so that a failed test means "above" (or "not below")."""
-        return all(step[0] not in ("log1p", "sqrt") for step in self.columns[column].chain)
+        return all(step[0] not in ("log", "log1p", "sqrt") for step in self.columns[column].chain)
 
     def _every(self, feature: int) -> int:
         axis = self.axes[feature]

@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mace.base.deadline import Deadline
+from mace.base.deadline import Deadline, stoppable
 from mace.base.exact import above, below, exact, nearest
 from mace.base.formats import schema_of
 from mace.compilers.load import load_model
@@ -83,6 +83,7 @@ class VnnlibAnswer:
         return "sat\n(" + "\n ".join(named) + ")"
 
 
+@stoppable()
 def answer_of(
     network: object, specification: Specification | str | Path, timeout: float | Deadline | None
 ) -> VnnlibAnswer:

@@ -1,0 +1,103 @@
+"""In rules, programs and worlds, levels are compared by what they are: never by their place in two different lists."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import mace
+from mace.errors import ProgramError
+from mace.problem.programs import rule_of
+from mace.space.feature import Feature
+from mace.space.space import Space
+
+SPACE = Space(
+    [
+        Feature("code", "ordinal", levels=[1, 2, 4]),
+        Feature("home", "categorical", levels=["x", "y", "z"]),
+        Feature("work", "categorical", levels=["z", "y"]),
+        Feature("rank", "ordinal", levels=["p", "q", "r", "s"]),
+        Feature("part", "ordinal", levels=["q", "s"]),
+    ]
+)
+GRID = pd.DataFrame(list(itertools.product([1, 2, 4], "xyz", "zy", "pqrs", "qs")), columns=SPACE.names)
+RANK, PART = GRID["rank"].map("pqrs".index), GRID["part"].map("pqrs".index)
+ROW = {"code": 2, "home": "y", "work": "y", "rank": "q", "part": "s"}
+MEANT: dict[str, Any] = {
+    "home == work": GRID.home == GRID.work,
+    "home != work": GRID.home != GRID.work,
+    "rank < part": RANK < PART,
+    "part <= rank": PART <= RANK,
+    "rank == part or code <= 1": (RANK == PART) | (GRID.code <= 1),
+    "code == 2": GRID.code == 2,
+    "code != 3": GRID.code != 3,
+    "code == 3": GRID.code == 3,
+    "2 < code": GRID.code > 2,
+    "code > -1": GRID.code > -1,
+    'code >= "2"': GRID.code >= 2,
+    "code > start_code": GRID.code > 2,
+    "home == work implies code >= 4": (GRID.home != GRID.work) | (GRID.code >= 4),
+}
+
+
+@pytest.mark.parametrize("rule", MEANT)
+def test_a_rule_holds_where_people_would_say_so_and_the_nearest_answer_obeys_it(rule: str) -> None:
+    axes = SPACE.axes(ROW)
+    read = rule_of(rule, SPACE).at(axes)
+    points = [tuple(SPACE[name].levels.index(level) for name, level in row.items()) for row in GRID.to_dict("records")]
+    assert [read.holds(axes, point) for point in points] == MEANT[rule].tolist()
+    labels = (np.random.default_rng(0).random(len(GRID)) < 0.4).astype(int)
+    tree = DecisionTreeClassifier(random_state=0).fit(SPACE.encode(GRID), labels)
+    deltas = np.stack(
+        [abs(GRID.code.map([1, 2, 4].index) - 1) / 2, GRID.home != "y", GRID.work != "y", abs(RANK - 1) / 3,
+         GRID.part != "s"], axis=1,
+    )  # fmt: skip
+    far = deltas.astype(float).mean(axis=1)[(labels == 1) & MEANT[rule]]
+    for oracle in ("auto", "z3"):
+        answer = mace.explain(tree, SPACE, ROW, goal=1, rules=[rule], oracle=oracle, timeout=60)
+        assert answer.status == ("optimal" if len(far) else "infeasible")
+        assert not len(far) or answer.distance == pytest.approx(far.min())
+        assert oracle == "z3" or answer.certificate.check().accepted
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("home < work", "levels in different orders"),
+        ("code >= rank", "levels in different orders"),
+        ("code + 1 > 2", "by their places here"),
+        ("abs(code) > 1", "by their places here"),
+    ],
+)
+def test_what_would_compare_places_is_refused(rule: str, words: str) -> None:
+    with pytest.raises(ProgramError, match=words):
+        rule_of(rule, SPACE)
+    with pytest.raises(ProgramError, match=words):
+        mace.World.read(f'action a:\n    before {rule}\n    home = "x"\n    cost 1\n', SPACE)
+
+
+def test_a_level_without_quotes_is_told_to_have_them() -> None:
+    with pytest.raises(ProgramError, match='A level stands in quotes: "x"'):
+        rule_of("home == x", SPACE)
+
+
+def test_a_program_compares_levels_of_two_inputs_by_their_names() -> None:
+    answer = mace.explain("return 1 if home == work else 0\n", SPACE, {**ROW, "home": "z"}, goal=1)
+    assert answer.counterfactuals[0].changes in ({"home": ("z", "y")}, {"work": ("y", "z")})
+
+
+@pytest.mark.parametrize(("now", "to"), itertools.product(["home", "away", "abroad"], ["away", "abroad"]))
+def test_a_parameter_with_fewer_levels_than_its_feature_means_the_same_ones(now: str, to: str) -> None:
+    space = Space([Feature("City", "categorical", levels=["home", "away", "abroad"]), Feature("k", "integer", 0, 3)])
+    text = 'action move:\n    parameter where: one of "away", "abroad"\n    before City != where\n    City = where\n'
+    world = mace.World.read(f"{text}    cost 5 if k >= 1 else 4\n", space)
+    frame = pd.DataFrame({"City": ["home", "away", "abroad"] * 4, "k": [0, 1, 2, 3] * 3})
+    tree = DecisionTreeClassifier().fit(space.encode(frame), (frame.City == to).astype(int))
+    plan = mace.plan(tree, space, {"City": now, "k": 0}, world, goal=1)
+    assert (plan.status, plan.cost) == ("optimal", 0 if now == to else 4)
+    assert plan.certify().check().accepted

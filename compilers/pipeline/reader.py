@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,9 @@ from mace.compilers.pipeline.additive import MOST_VALUES, additive
 from mace.compilers.pipeline.filled import with_missing_above
 from mace.compilers.pipeline.missing import without_nan
 from mace.compilers.pipeline.products import PRODUCTS, multiplied
-from mace.compilers.pipeline.rows import encoded_frame, frame_of
+from mace.compilers.pipeline.rows import encoded_frame, frame_of, takes_features, told_apart
 from mace.compilers.pipeline.thresholds import on_raw_numbers, places_of
-from mace.compilers.pipeline.walk import Route, Walk, passes_on
+from mace.compilers.pipeline.walk import Route, Walk, passes_on, quiet
 from mace.compilers.reading import read_chain
 from mace.compilers.recoding import Recoding
 from mace.compilers.registry import (
@@ -68,6 +68,7 @@ class CompiledPipeline:
     markers:    per feature, what stands for a missing value in its column (NaN where absent).
     types:      the features that it is given as columns of pandas' type `category`, or `object`.
     encoded:    whether it is given what `Space.encode` makes of rows; `names` are columns of that.
+    assumed:    what nobody says of the columns that it was fitted on, and was taken for granted.
     """
 
     pipeline: Any
@@ -78,6 +79,7 @@ class CompiledPipeline:
     markers: Mapping[str, object]
     types: Mapping[str, str] = field(default_factory=dict)
     encoded: bool = False
+    assumed: str = ""
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         """Rows of the space, with None for what is missing, as the raw frame that the model takes.
@@ -111,6 +113,7 @@ class CompiledPipeline:
     def deployed(self) -> Deployed:
         """The model's own `predict`, for frames as `frame` makes them."""
         own = deployed(self.pipeline, raw="array" if self.names is None else "frame")
+        own = replace(own, assumed=self.assumed) if self.assumed and not own.assumed else own
         return replace(own, predict=self._emulated) if own.note else own
 
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
@@ -162,11 +165,43 @@ def columns_of_steps(steps: Sequence[Any], behind: Sequence[Any], space: Space) 
 
 def _compile(model: Any, chain: Chain, coding: Any, space: Space) -> CompiledPipeline:
     """coding: how the final model numbers categories before its trees see them; None if it does not."""
-    table, final = read_chain(chain), chain.final
-    steps = [(name, step) for name, step in chain.steps or () if not passes_on(step)]
-    piped = chain.steps is not None
-    what = "pipeline" if piped else "model"
-    names, encoded = _names(what, [*(step for _, step in steps), *chain.mixing], final, coding, space)
+    table, steps = read_chain(chain), [step for _, step in _steps_of(chain)]
+    what = "model" if chain.steps is None else "pipeline"
+    names, encoded = _names(what, [*steps, *chain.mixing], chain.final, coding, space)
+    given = Given(space, names, encoded)
+    if encoded or chain.steps is None or coding is not None or not _either(names, space):
+        return _compiled(model, chain, table, coding, given)
+    own = deployed(model, raw="array" if names is None else "frame")
+    types = types_of(chain.final, None, space, behind=True)
+    with quiet():
+        refused = not own.note and takes_features(own.predict, space, names, types) is False
+    if refused:
+        try:
+            return _compiled(model, chain, table, None, given._replace(encoded=True))
+        except UnreadableError:
+            raise
+        except ModelError:  # it takes neither, and what it says of the features says more
+            pass
+    return replace(_compiled(model, chain, table, None, given), assumed=_assumed(names, space))
+
+
+def _steps_of(chain: Chain) -> list[tuple[str, Any]]:
+    """The steps of a pipeline that do anything, by name."""
+    return [(name, step) for name, step in chain.steps or () if not passes_on(step)]
+
+
+class Given(NamedTuple):
+    """What a model is given: the space's features by these names, or what the space encodes of them."""
+
+    space: Space
+    names: tuple[str, ...] | None
+    encoded: bool
+
+
+def _compiled(model: Any, chain: Chain, table: Table, coding: Any, given: Given) -> CompiledPipeline:
+    """The model as it is read over what it is given; table: its last step's."""
+    (space, names, encoded), final, steps = given, chain.final, _steps_of(chain)
+    piped, what = chain.steps is not None, "model" if chain.steps is None else "pipeline"
     if coding is not None:
         steps = [*steps, ("categories", coding)]
     types = {} if encoded else types_of(final, coding, space, behind=piped)
@@ -243,6 +278,21 @@ def _names(what: str, steps: list[Any], final: Any, coding: Any, space: Space) -
             hint=f"Fit it on the raw frame; the space has: {', '.join(space.names)}.",
         )
     return names, False
+
+
+def _either(names: tuple[str, ...] | None, space: Space) -> bool:
+    """Whether columns with these names, or without any, may be the features and what the space encodes of them."""
+    columns = {column.name for column in space.columns}
+    return len(space.columns) == len(space.features) if names is None else set(names) <= columns
+
+
+def _assumed(names: tuple[str, ...] | None, space: Space) -> str:
+    """What is taken for granted of a pipeline that was fitted on such columns; nothing where its texts tell."""
+    known = [f for f in told_apart(space) if f.encoding != "as-is" and (names is None or f.name in names)]
+    if not known or any(isinstance(level, str) for feature in known for level in feature.levels):
+        return ""
+    said = ", ".join(f"`{feature.name}`" for feature in known)
+    return f"the pipeline is given the levels of {said} as they are, and not what the space encodes of them"
 
 
 def _idle(step: Any) -> bool:

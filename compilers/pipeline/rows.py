@@ -10,7 +10,7 @@ float64 (integers too where one may be missing, or is beyond 64 bits); levels ke
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -131,6 +131,27 @@ def _listed(held: Any) -> list[Any]:
     """The parts in a list of them, or of tuples such as (name, part, columns)."""
     parts = np.ravel(held).tolist() if isinstance(held, np.ndarray) else held if isinstance(held, list) else []
     return [part[1] if isinstance(part, tuple) and len(part) > 1 else part for part in parts]
+
+
+def told_apart(space: Space) -> list[Feature]:
+    """The features with levels that are other numbers, or none at all, in the columns that the space encodes."""
+    return [f for f in space.features if not f.numeric and (f.missing or f.column_values != (f.levels,))]
+
+
+def takes_features(
+    predict: Callable[[pd.DataFrame], Any], space: Space, names: Sequence[str] | None, types: Mapping[str, str]
+) -> bool | None:
+    """Whether a model takes features that hold texts, rather than what the space encodes of them.
+
+    None where no text tells these apart.    predict: the model, given a frame of the features.
+    """
+    if not any(isinstance(level, str) for feature in told_apart(space) for level in feature.levels):
+        return None
+    try:
+        predict(frame_of(space, probes(space, {}), names, {}, types))
+    except Exception:  # noqa: BLE001  a library may raise anything at all where it is given texts
+        return False
+    return True
 
 
 def probes(space: Space, critical: Mapping[int, Sequence[float]]) -> list[dict[str, Any]]:

@@ -63,7 +63,7 @@ def takes(task: Task, aim: Aim, enclosure: Enclosure) -> bool:
     from mace.compilers.enclosures.reader import knows
 
     place = task.place
-    if not isinstance(aim, GoalAim) or aim.least is not None or task.constrained or place.avoid:
+    if not isinstance(aim, GoalAim) or aim.least is not None or task.constrained:
         return False
     if about_probabilities(aim) and enclosure.model.probable is None:
         return False

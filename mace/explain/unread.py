@@ -28,7 +28,7 @@ from mace.base.values import plain
 from mace.errors import GoalError, MaceError, ModelError
 from mace.explain import unread_words
 from mace.explain.answer import UNREAD, Answer, Counterfactual
-from mace.explain.enclosed import GAP, Boxes, about_probabilities, agrees, enclosure_of, takes
+from mace.explain.enclosed import BOXES, GAP, Boxes, about_probabilities, agrees, enclosure_of, takes
 from mace.explain.enclosed import Said as BoxesSaid
 from mace.explain.frames import answers_of
 from mace.explain.proposing import counterfactual, places_of
@@ -421,7 +421,7 @@ class _Search:
                 shown.append(replace(made, status=one.status, exact_lower_bound=one.lower))
         notes = ["the row has the goal already"] if first.point == place.start else []
         notes += self.unread.notes
-        notes += dict.fromkeys(one.note for one in found if one.note)
+        notes += dict.fromkeys(n for one in found if (n := one.note) and (one is first or not n.startswith(BOXES)))
         if shown and len(shown) < count and first.point != place.start:
             notes.append(f"{len(shown)} of {count} answers found ({found[-1].why or found[-1].status})")
         if first.missed is not None and not shown:

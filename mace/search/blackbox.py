@@ -20,7 +20,7 @@ from mace.base.deadline import NEVER, Deadline
 from mace.base.escape import short
 from mace.base.suggestions import few
 from mace.base.values import plain
-from mace.compilers.pipeline.rows import frame_of, markers_of, probes
+from mace.compilers.pipeline.rows import frame_of, markers_of, takes_features, told_apart
 from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.pipeline.walk import quiet
 from mace.compilers.registry import deployed, library_of, names_known, types_asked
@@ -152,16 +152,9 @@ def _takes_raw(model: Any, space: Space) -> bool:
 
     Where both hold different numbers, or lack some, a pipeline does: it encodes by itself. Texts are shown to it.
     """
-    levels = [feature for feature in space.features if not feature.numeric]
-    differ = [f for f in levels if f.missing or f.column_values != (f.levels,)]
-    if not any(isinstance(level, str) for feature in differ for level in feature.levels):
-        return bool(differ) and is_pipeline(model)
-    try:
-        with quiet():
-            model.predict(frame_of(space, probes(space, {}), names_known(model), {}, types_asked(model, space)))
-    except Exception:  # noqa: BLE001  a library may raise anything at all where it is given texts
-        return False
-    return True
+    with quiet():
+        found = takes_features(model.predict, space, names_known(model), types_asked(model, space))
+    return bool(told_apart(space)) and is_pipeline(model) if found is None else found
 
 
 class Calls:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -173,6 +174,7 @@ class Nearness:
         partly:  the boxes that were looked at up to a distance only, in which nothing can be narrowed.
         """
         distance, limit, loose = np.full(shape[0], np.inf), np.full(shape, -1.0), np.zeros(shape)
+        of_need = lru_cache(None)(of_need)  # of duels of many classes a few needs stand in hundreds of parts
         for part in self.needs.parts:
             here, far, unknown = np.zeros(shape[0]), np.full(shape, np.inf), np.zeros(shape)
             for number, least in part:

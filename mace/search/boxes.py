@@ -31,6 +31,7 @@ from mace.search.box_goals import needs_of
 from mace.search.box_sums import Sums
 from mace.search.descent import Descent
 from mace.search.protocol import Run
+from mace.solve.conditions import Closed, broken, close_or_cut, inside
 from mace.solve.lattice import attainable, denominator
 from mace.solve.protocol import Gap
 from mace.space.axes import GridAxis, LevelAxis, Point, Side, whole
@@ -212,8 +213,15 @@ class BoxSearch:
         distances, changed = ((part + top) * (1 - ROUNDED)).tolist(), (deltas > 0).sum(axis=1).tolist()
         for one, distance, count in zip(boxes, distances, changed, strict=True):
             least = max(one.least, self._rounded(distance))
-            if count <= self.most and not self._enough(least):
+            if count <= self.most and not self._enough(least) and not self._forbidden(one):
                 heapq.heappush(self.waiting, (least, next(self.number), one._replace(least=least)))
+
+    def _forbidden(self, one: Waiting) -> bool:
+        """Whether a rule or an exclusion closes a box."""
+        place, box = self.place, tuple(edge.side for edge in one.edges)
+        return any(inside(place, number, box) for number in range(len(place.avoid))) or any(
+            broken(place, number, box) for number in range(len(place.rules))
+        )
 
     def _rounded(self, distance: float) -> float:
         """A bound as the least distance that points can have from there on, as far as floats tell."""
@@ -271,7 +279,7 @@ class BoxSearch:
             least = max(boxes[k].least, self._rounded(float(found.distance[k])))
             if not self._enough(least):
                 step = max(boxes[k].step / 2, LEAST_STEP)
-                parts += [Waiting(part, least, step) for part in self._parts(boxes[k].edges, found, k)]
+                parts += [Waiting(part, least, step) for part in self._parts(boxes[k], found, k)]
         return parts
 
     def _nearest(self, extents: Extents, ball: Ball | None, within: Floats) -> Nearest:
@@ -290,17 +298,29 @@ class BoxSearch:
         for row in rows[self.run.scores(rows).valid]:
             self.know(self.chart.point(row))
 
-    def _parts(self, edges: tuple[Edge, ...], found: Nearest, k: int) -> list[tuple[Edge, ...]]:
+    def _parts(self, one: Waiting, found: Nearest, k: int) -> list[tuple[Edge, ...]]:
         """A box without what is too far, or divided where that is not much."""
-        narrow, fewer = self._narrowed(edges, found.limit[k])
+        narrow, fewer = self._narrowed(one.edges, found.limit[k])
         if fewer or all(edge.single for edge in narrow):
             return [narrow]
+        if not found.distance[k] > one.least and self.place.forbidden(tuple(edge.index for edge in narrow)):
+            return self._cut(narrow)
         widths = [0.0 if edge.single else part for edge, part in zip(narrow, found.loose[k].tolist(), strict=True)]
         j = int(np.argmax(widths))
         if not widths[j] > 0:
             j = max((j for j, edge in enumerate(narrow) if not edge.single), key=lambda j: narrow[j].width)
         sides = parts_of(narrow[j], self.axes[j], self.apart)
         return [(*narrow[:j], self._edge(j, side), *narrow[j + 1 :]) for side in sides]
+
+    def _cut(self, edges: tuple[Edge, ...]) -> list[tuple[Edge, ...]]:
+        """A box whose nearest point may have the goal and is not allowed, cut where what forbids that ends."""
+        found = close_or_cut(self.place, tuple(edge.side for edge in edges), tuple(edge.index for edge in edges))
+        if isinstance(found, Closed):
+            return []
+        j, at = found
+        side = edges[j].side
+        halves: list[Side] = [side & at, side & ~at] if isinstance(side, int) else [(side[0], at), (at + 1, side[1])]
+        return [(*edges[:j], self._edge(j, half), *edges[j + 1 :]) for half in halves]
 
     def _radii(self, boxes: Sequence[Waiting]) -> Floats:
         """The distances within which boxes are bounded: somewhat more than what is known, and no more than needed."""

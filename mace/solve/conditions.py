@@ -15,11 +15,11 @@ from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 from mace.base.exact import first_holding
+from mace.problem.around import Around
 from mace.problem.budget import Budget
 from mace.problem.distance import Norm
 from mace.problem.exclusions import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import Rule
-from mace.problem.question import Question
 from mace.space.axes import Axis, Box, GridAxis, Point, Side, ends, holds
 
 Sliced: TypeAlias = Callable[[int, Side], bool]  # whether a box is closed with this side of a feature
@@ -39,7 +39,7 @@ class Cut(NamedTuple):
     at: int
 
 
-def inside(question: Question, number: int, box: Box) -> bool:
+def inside(question: Around, number: int, box: Box) -> bool:
     """Whether a box that is not empty lies in an excluded region."""
     match question.avoid[number]:
         case AvoidPoint(point=point):
@@ -52,7 +52,7 @@ def inside(question: Question, number: int, box: Box) -> bool:
             return all(_border(side, mine) is None for side, mine in zip(avoided, box, strict=True))
 
 
-def broken(question: Question, number: int, box: Box) -> bool:
+def broken(question: Around, number: int, box: Box) -> bool:
     """Whether no point of a box that is not empty obeys a rule, by interval evaluation."""
     rule = question.rules[number]
     if isinstance(rule, Budget):
@@ -73,7 +73,7 @@ def _broken(rule: Rule, axes: Sequence[Axis], sides: Sequence[Side]) -> bool:
     return not rule.can_hold(values)
 
 
-def close_or_cut(question: Question, box: Box, point: Point, *, edges: bool = False) -> Closed | Cut:
+def close_or_cut(question: Around, box: Box, point: Point, *, edges: bool = False) -> Closed | Cut:
     """What to do with a box whose nearest point, `point`, breaks a rule or is excluded.
 
     edges: whether the point may lie anywhere in the box. Then a box of which no slice is closed is cut where the rule
@@ -98,7 +98,7 @@ def close_or_cut(question: Question, box: Box, point: Point, *, edges: bool = Fa
     raise AssertionError("a box whose nearest point is allowed, or changes too much, was handed out as forbidden")
 
 
-def around(question: Question, box: Box, point: Point) -> list[Cut]:
+def around(question: Around, box: Box, point: Point) -> list[Cut]:
     """All cuts of a box beside a point that breaks a rule, where the rule would change its mind along one feature."""
     for number, rule in enumerate(question.rules):
         if not rule.holds(question.axes, point):
@@ -115,7 +115,7 @@ class RuledOut(NamedTuple):
     half: int
 
 
-def ruled_out(question: Question, box: Box) -> RuledOut | None:
+def ruled_out(question: Around, box: Box) -> RuledOut | None:
     """What some rule says of the whole box, or of an end of a feature or some of its levels; None if none does."""
     for number, rule in enumerate(question.rules):
         if broken(question, number, box):
@@ -148,7 +148,7 @@ class Farthest:
     so that another side of one feature takes no longer than that feature.
     """
 
-    def __init__(self, question: Question, ball: AvoidNear, box: Box) -> None:
+    def __init__(self, question: Around, ball: AvoidNear, box: Box) -> None:
         assert isinstance(question.distance, Norm)
         self.question, self.ball, self.norm = question, ball, question.distance
         deltas = [self._delta(j, side) for j, side in enumerate(box)]
@@ -188,7 +188,7 @@ def extremes(axis: Axis, side: Side) -> Sequence[int]:
     return axis.ends(*side) if isinstance(side, tuple) and isinstance(axis, GridAxis) else ends(side)
 
 
-def between(question: Question, axis: int, one: int, other: int) -> Fraction:
+def between(question: Around, axis: int, one: int, other: int) -> Fraction:
     """The scaled change between two indices of an axis."""
     return replace(question.axes[axis], start=one).delta(other)
 
@@ -214,7 +214,7 @@ def _on(box: Box, closed: Callable[[Box], bool]) -> Sliced:
 
 
 def _slice(
-    question: Question, box: Box, point: Point, axes: Sequence[int], closed: Sliced,
+    question: Around, box: Box, point: Point, axes: Sequence[int], closed: Sliced,
     edges: Callable[[Box], bool] | None = None,
 ) -> Cut:  # fmt: skip
     """The cut that takes away the largest slice around a box's nearest point that `closed` accepts.
@@ -245,14 +245,14 @@ def _slice(
     return Cut(best[1], best[2]) if best is not None else _halves(question, box, point, axes)
 
 
-def _edge(question: Question, box: Box, point: Point, axes: Sequence[int], closed: Callable[[Box], bool]) -> Cut | None:
+def _edge(question: Around, box: Box, point: Point, axes: Sequence[int], closed: Callable[[Box], bool]) -> Cut | None:
     """The nearest of the cuts between a point and what `closed` leaves open beside it."""
     found = _edges(question, box, point, axes, closed)
     return min(found)[1] if found else None
 
 
 def _edges(
-    question: Question, box: Box, point: Point, axes: Sequence[int], closed: Callable[[Box], bool]
+    question: Around, box: Box, point: Point, axes: Sequence[int], closed: Callable[[Box], bool]
 ) -> list[tuple[Fraction, Cut]]:
     """The cuts between a point and what `closed` leaves open beside it, as long as the other axes stay at the point.
 
@@ -290,7 +290,7 @@ def _beyond(j: int, one: int, end: int, closed: Sliced) -> int:
     return one + way * first_holding(opens, 0, abs(end - one))
 
 
-def _halves(question: Question, box: Box, point: Point, axes: Sequence[int]) -> Cut:
+def _halves(question: Around, box: Box, point: Point, axes: Sequence[int]) -> Cut:
     """The widest of some axes and its middle, by value; an axis with the start inside is cut there first."""
     widest, chosen = Fraction(-1), Cut(-1, 0)
     for j in axes:

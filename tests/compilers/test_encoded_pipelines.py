@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
+from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder, StandardScaler
 
 import mace
 from mace.errors import ModelError
@@ -73,3 +73,49 @@ def test_a_pipeline_of_other_columns_says_how_many_there_are() -> None:
     model = MODELS["linear"]().fit(matrix, ACCEPTED)
     with pytest.raises(ModelError, match=r"5 columns without names, not on 4 features, nor on the"):
         mace.explain(model, SPACE, PEOPLE.iloc[0])
+
+
+CODED = Space([
+    Feature("age", "integer", 18, 29), Feature("job", "categorical", levels=JOBS, encoding="codes"),
+    Feature("grade", "ordinal", levels=GRADES), Feature("owns", "binary", levels=["no", "yes"]),
+])  # fmt: skip
+OWNERS = pd.DataFrame(list(itertools.product(range(18, 30), JOBS, GRADES, ("no", "yes"))), columns=CODED.names)
+
+
+@pytest.mark.parametrize("kind", ["linear", "forest"])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_pipeline_of_codes_with_the_names_of_the_features_is_given_codes(kind: str, named: bool) -> None:
+    """It was given texts, which its scaler refused."""
+    matrix = CODED.encode(OWNERS)
+    given = matrix if named else matrix.to_numpy()
+    model = MODELS[kind]().fit(given, (OWNERS.age + 9 * (OWNERS.grade == "high") + 5 * (OWNERS.owns == "yes") > 33))
+    explainer = mace.Explainer(model, CODED)
+    assert (explainer.decisions(OWNERS) == model.predict(given)).all()
+    answer = explainer.explain(OWNERS.iloc[3])
+    assert answer.status == "optimal" and answer.certificate.check().accepted and not answer.notes
+
+
+def test_a_pipeline_that_takes_texts_is_given_them() -> None:
+    encoded = make_pipeline(OrdinalEncoder(categories=[JOBS[::-1], GRADES, ["yes", "no"]]), LogisticRegression())
+    names = ["job", "grade", "owns"]
+    for given in (OWNERS[names], OWNERS[names].to_numpy()):
+        model = encoded.fit(given, (OWNERS.job == "smith") | (OWNERS.owns == "yes"))
+        explainer = mace.Explainer(model, Space([CODED[name] for name in names]))
+        assert (explainer.decisions(OWNERS[names]) == model.predict(given)).all()
+
+
+def test_an_unknown_category_is_still_named() -> None:
+    known = OWNERS[OWNERS.job != "smith"][["job", "grade"]]
+    model = make_pipeline(OrdinalEncoder(), LogisticRegression()).fit(known, known.grade == "high")
+    with pytest.raises(ModelError, match="smith"):
+        mace.Explainer(model, Space([CODED["job"], CODED["grade"]]))
+
+
+def test_whether_numbers_are_levels_or_their_codes_is_said_to_be_taken_for_granted() -> None:
+    space = Space([Feature("age", "integer", 18, 29), Feature("rooms", "ordinal", levels=[1, 2, 5], encoding="codes")])
+    flats = pd.DataFrame(list(itertools.product(range(18, 30), (1, 2, 5))), columns=space.names)
+    model = MODELS["linear"]().fit(flats, flats.age + 4 * flats.rooms > 35)
+    answer = mace.explain(model, space, flats.iloc[0])
+    assert any("the levels of `rooms` as they are" in note for note in answer.notes)
+    plain = Space([space["age"], Feature("rooms", "ordinal", levels=[1, 2, 5])])
+    assert not mace.explain(model, plain, flats.iloc[0]).notes

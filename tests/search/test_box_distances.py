@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from fractions import Fraction
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -23,6 +26,7 @@ from mace.problem.goals import Classes
 from mace.search.aims import GoalAim
 from mace.search.asked import AskedModel
 from mace.search.blackbox import Calls
+from mace.search.box_distances import Nearness
 from mace.search.chart import Chart
 from mace.search.protocol import Run, Task
 from mace.search.tabu import Tabu
@@ -285,3 +289,73 @@ def test_weights_that_differ_much_are_told_apart() -> None:
         assert found.lower == min(
             place.distance_of(tuple(point)) for point in points[said != decision].to_numpy().tolist()
         )
+
+
+@pytest.mark.parametrize("diversity", ["features", "points", 0.05])
+def test_further_answers_are_bounded_as_the_first_one_is(diversity: Any) -> None:
+    """Boxes were not used where anything is excluded: later answers were found by search alone, and one was missed."""
+    from mace.explain import unread
+
+    rng, n = np.random.default_rng(1), range(9)
+    rows = pd.DataFrame(itertools.product(n, n, n), columns=["a", "b", "c"])
+    labels = (rows.a - 4) ** 2 + (rows.b - 5) ** 2 + 3 * (rows.c - 2) + rng.normal(size=len(rows)) > 22
+    some = rng.choice(len(rows), 80, replace=False)
+    model = sklearn("svm.SVC", C=10.0).fit(rows.iloc[some].to_numpy(), labels[some])
+    space = Space([Feature(name, "integer", 0, 8) for name in rows])
+    start = {"a": 4, "b": 5, "c": 3}
+    with mock.patch.object(unread, "MOST", 0):
+        answer = mace.explain(
+            model, space, start, goal=True, count=4, diversity=diversity, rules=["a + b <= 11 or c == 3"]
+        )
+    assert answer.oracle == "search (boxes)"
+    good = rows[model.predict(rows.to_numpy()) & ((rows.a + rows.b <= 11) | (rows.c == 3))]
+    left = list(good.itertuples(index=False))
+
+    def far(one: Any, other: Any) -> Fraction:
+        return Fraction(sum(abs(x - y) for x, y in zip(one, other, strict=True)), 24)
+
+    def changed(point: Any) -> set[int]:
+        return {k for k, (x, y) in enumerate(zip(point, start.values(), strict=True)) if x != y}
+
+    for found in answer.counterfactuals:
+        point = tuple(found.values[name] for name in rows)
+        nearest = min(far(other, start.values()) for other in left)
+        assert found.status == "optimal" and found.exact_lower_bound <= nearest == far(point, start.values())
+        if diversity == "features":
+            left = [other for other in left if not changed(point) <= changed(other)]
+        else:
+            left = [o for o in left if far(o, point) >= diversity] if diversity != "points" else [
+                o for o in left if tuple(o) != point]  # fmt: skip
+    assert len(answer.counterfactuals) == 4 or not left
+
+
+def test_rules_close_boxes_of_which_the_model_says_nothing() -> None:
+    """Each point of them was looked at: rules without any point left outlasted every time limit."""
+    X = pd.DataFrame(np.random.default_rng(0).uniform(0, 1, size=(60, 6)), columns=list("abcdef"))
+    model = sklearn("svm.SVC").fit(X.to_numpy(), (X.a * X.b + X.c > 0.7).astype(int))
+    space = Space([Feature(name, "real", 0, 1, step="0.001") for name in X])
+    row = X[model.predict(X.to_numpy()) == 0].iloc[0].round(3)
+    rules = ["a + b >= 1.5", "a + b <= 1.4"]
+    answer = mace.explain(model, space, row, goal=1, rules=rules, timeout=20)
+    assert (answer.status, answer.oracle) == ("infeasible", "search (boxes)")
+
+
+def test_a_need_of_many_parts_of_a_goal_is_looked_at_once() -> None:
+    """Votes of duels between four classes are hundreds of parts, of a dozen needs: two columns took ten seconds."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"n": rng.integers(0, 10, 80), "h": rng.integers(0, 12, 80)})
+    model = sklearn("svm.SVC").fit(X.to_numpy(), rng.permutation(80) % 4)
+    space = Space([Feature("n", "integer", 0, 10**6), Feature("h", "integer", 0, 12)])
+    asked = list[tuple[int, int, float]]()
+    one = Nearness._one
+
+    def counted(self: Nearness, sides: Any, tight: Any, number: int, least: float, *others: Any) -> Any:
+        asked.append((id(tight), number, least))
+        kept.append(tight)
+        return one(self, sides, tight, number, least, *others)
+
+    kept = list[Any]()  # so that no other one is given its number
+    with mock.patch.object(Nearness, "_one", counted):
+        answer = mace.explain(model, space, X.iloc[0], timeout=20)
+    assert answer.oracle == "search (boxes)" and asked
+    assert len(set(asked)) == len(asked)

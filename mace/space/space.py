@@ -107,17 +107,18 @@ class Space:
     def names_of_none(self, classes: Sequence[object] | None) -> list[str]:
         """A note about the names in `decisions` that no class of a model bears; none where all do.
 
-        classes: the model's; none for a model that predicts a number; None, and lists, where nobody knows by now.
+        classes: the model's; none for a model that predicts a number, which may share the space of one that decides;
+                 None, and lists, where nobody knows by now.
         """
-        if classes is None or any(isinstance(label, list) for label in classes):
+        if not classes or any(isinstance(label, list) for label in classes):
             return []
         called = [name_of(label, self.decisions) for label in classes]
         left = [label for label, name in self.decisions.items() if name not in called]
         if not left:
             return []
+        names, known = few(map(one_line, left)), few(map(one_line, map(str, classes)))
         are = "is no class" if len(left) == 1 else "are no classes"
-        has = f"its classes are {few(map(one_line, map(str, classes)))}" if classes else "it predicts a number"
-        return [f"the space's `decisions` name {few(map(one_line, left))}, which {are} of the model: {has}"]
+        return [f"the space's `decisions` name {names}, which {are} of the model: its classes are {known}"]
 
     def __repr__(self) -> str:
         free = sum(feature.change != "fixed" for feature in self.features)

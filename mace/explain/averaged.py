@@ -23,14 +23,11 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import above
 from mace.certify.recheck import read
 from mace.errors import NowhereError
-from mace.problem.goal_means import Condition, Piece, conditions_of, covered, is_mean, nowhere, over, stated, whole_of
+from mace.problem.goal_means import Condition, Piece, conditions_of, covered, over, whole_of
 from mace.problem.goals import Classes, Probability, Wanted
-from mace.problem.proof import Priced, Proof
 from mace.problem.question import Goal, Question
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, conclude, pull_back
-from mace.solve.ensembles.mean_cover import Refuted, cover, sides_of
-from mace.solve.ensembles.mean_search import MeanOracle, owners
 from mace.solve.ensembles.reached import sums_within
 from mace.solve.networks.model import column_bounds, columns_of
 from mace.solve.networks.spans import span
@@ -40,7 +37,7 @@ from mace.space.axes import GridAxis, Point
 from mace.tables.decide import mean_at
 from mace.tables.margins import network_error
 from mace.tables.means import probability
-from mace.tables.table import Ensemble, Floats, Network, Table
+from mace.tables.table import Ensemble, Floats, Network
 
 MOST_PIECES = 1000
 MOST_TOGETHER = 24  # with more, one proof about all of them takes far longer than the pieces did
@@ -103,85 +100,7 @@ class Asks(NamedTuple):
         return self._replace(limits=replace(self.limits, deadline=self.limits.deadline.share(part)))
 
 
-MOST_COVERING = 200
-"""Pieces of a goal in a certificate whose proof is there already."""
-
-
-class Members(NamedTuple):
-    """The prover of a mean of trees, of which its own proof says no more than that the members' scores are too low."""
-
-    oracle: MeanOracle
-    table: Ensemble
-
-    def nearer(self, question: Question, asks: Asks, best: Point) -> Point:
-        """A point with the goal, pulled back towards the start."""
-        deadline = asks.limits.deadline
-        return nearer(question, self.table, asks, best, deadline, self.oracle.meets(deadline))
-
-    def named(
-        self, bracket: Bracket, question: Question, deadline: Deadline, refuted: list[Refuted] | None = None
-    ) -> Question:
-        """The question with comparisons of scores that the proof refutes; without such, the bracket loses its proof,
-        and says why.
-
-        refuted: gets these scores instead, where one certificate holds several proofs: the caller names them then.
-        """
-        if bracket.proof is None:
-            return question
-        claim = None if bracket.status == "infeasible" else bracket.lower
-        corners, why = None, "the search of its proof is not known"
-        try:
-            corners = self.oracle.corners(bracket.proof, claim, deadline)
-        except TimeOverError as over:
-            why = f"{over}, reached before it was written"
-        if corners is None:
-            bracket.proof, bracket.unproved = None, why
-            return question
-        if refuted is not None:
-            refuted.append(corners.refuted)
-            return question
-        ball = _within(whole_of(self.table), *corners.ball)
-        found = without(question, self.table, corners.refuted, ball, deadline)
-        if isinstance(found, str):
-            bracket.proof, bracket.unproved = None, found
-            return question
-        bracket.proof = under(bracket.proof, found)
-        return found
-
-
-def without(question: Question, table: Ensemble, refuted: Refuted, whole: Piece, deadline: Deadline) -> Question | str:
-    """A question with comparisons of scores that leave out what was refuted, or why there are none.
-
-    whole: all scores that matter.
-    """
-    wanted = question.goal.wanted
-    assert isinstance(wanted, (Classes, Probability))
-    sides = sides_of(table, conditions_of(wanted, table.classes))
-    parts, why = cover(sides, refuted, whole, MOST_COVERING, deadline)
-    if parts is None:
-        return why
-    try:
-        decision, wide = stated(table, parts, question.goal.text)
-    except NowhereError:  # no members' scores that are so near have the goal
-        decision, wide = nowhere(table)
-    return replace(question, goal=replace(question.goal, decision=decision), model=wide)
-
-
-def under(proof: Proof, question: Question) -> Proof:
-    """What rules alone close has an entry for each part of the goal, which is another one now."""
-    return [node.under(question.goal.decision) if isinstance(node, Priced) else node for node in proof]
-
-
-def by_members(question: Question, table: Table) -> Members | None:
-    """The prover of a question about a mean of trees; None for any other."""
-    wanted = question.goal.wanted
-    if not isinstance(table, Ensemble) or not is_mean(table) or owners(table) is None or not _two(wanted):
-        return None
-    assert isinstance(wanted, (Classes, Probability))
-    return Members(MeanOracle(replace(question, model=table), conditions_of(wanted, table.classes)), table)
-
-
-def _two(wanted: Wanted | None) -> bool:
+def about_two(wanted: Wanted | None) -> bool:
     """Whether a goal is about the probability of one of two classes."""
     return isinstance(wanted, Probability) or isinstance(wanted, Classes) and len(wanted.labels) == 1
 
@@ -218,7 +137,7 @@ def _surely(table: Ensemble | Network, conditions: Sequence[Condition], row: Flo
     return all(one.sign * (mean.low if one.sign > 0 else mean.high) > one.bound for one in conditions)
 
 
-def _within(whole: Piece, low: Floats, high: Floats) -> Piece:
+def within(whole: Piece, low: Floats, high: Floats) -> Piece:
     """The scores between sums, for whose rounding there is room."""
     far = 1e-9 * (1.0 + np.abs(low) + np.abs(high))
     return whole.within(low - far, high + far)
@@ -230,7 +149,7 @@ def refined(question: Question, table: Ensemble | Network, asks: Asks, best: Poi
     table: the model's own, of which the question's has more scores.
     """
     wanted = question.goal.wanted
-    if not _two(wanted):
+    if not about_two(wanted):
         return Refined(question, best, Fraction(0), 1)
     assert isinstance(wanted, (Classes, Probability))
     conditions = conditions_of(wanted, table.classes)
@@ -352,7 +271,7 @@ class _Pieces:
             except TimeOverError:  # what is known of a larger ball, or of all points, holds as well
                 return whole
             low, high = low[: self.table.outputs], high[: self.table.outputs]
-        return _within(whole, low, high)
+        return within(whole, low, high)
 
     def _inside(self, piece: Piece) -> Piece | None:
         """The part of a piece that lies in the ball; None for an empty one."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.certify.sets import Fact
-from mace.explain.averaged import under, without
+from mace.explain.members import under, without
 from mace.problem.goal_means import whole_of
 from mace.problem.proof import Dual, Multipliers, ProofNode, Tighten
 from mace.problem.question import Question

@@ -13,18 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.deadline import Deadline
-from mace.base.escape import short
-from mace.base.exact import as_written
 from mace.certify.recheck import Read, read
-from mace.errors import MaceError, NumberError
-from mace.explain.averaged import Asks, Members, by_members, refined
+from mace.explain.averaged import Asks, refined
 from mace.explain.beside import Beside, Nearest, Told
 from mace.explain.confirmation import Confirmation
 from mace.explain.judge import Judge
 from mace.explain.level import Level
+from mace.explain.members import Members, by_members
 from mace.explain.probable import touched, well_inside
 from mace.problem.around import Around
 from mace.problem.distance import Distance, DistanceError, NearestRow, is_measured
+from mace.problem.diversity import least_distance
 from mace.problem.exclusions import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.goal_means import is_mean
 from mace.problem.goals import Classes, Margin, Wanted
@@ -391,13 +390,4 @@ def least_apart(diversity: object) -> Fraction | None:
     """The least distance between answers; None where they differ in another way. Raises MaceError."""
     if diversity in ("features", "points"):
         return None
-    try:
-        radius = as_written(diversity)
-    except NumberError as error:
-        raise MaceError(
-            f'diversity must be "features", "points" or a least distance between answers: {error.message}',
-            hint=error.hint,
-        ) from None
-    if radius <= 0:
-        raise MaceError(f"the least distance between answers must be > 0, got {short(diversity)}")
-    return radius
+    return least_distance(diversity, 'diversity must be "features", "points" or a least distance between answers')

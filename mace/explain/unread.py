@@ -10,7 +10,7 @@ then is said to, and proves nothing. No more rows than `max_calls` are asked abo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from mace.base.arguments import checked, is_frame
 from mace.base.deadline import Deadline, TimeOverError, now
 from mace.base.escape import short
-from mace.base.suggestions import among
 from mace.base.values import plain
-from mace.errors import GoalError, MaceError, ModelError
+from mace.errors import MaceError, ModelError
 from mace.explain import unread_words
 from mace.explain.answer import UNREAD, Answer, Counterfactual
 from mace.explain.enclosed import BOXES, GAP, Boxes, about_probabilities, agrees, enclosure_of, takes
@@ -34,13 +33,12 @@ from mace.explain.frames import answers_of
 from mace.explain.proposing import counterfactual, places_of
 from mace.explain.search import exclusion
 from mace.explain.settings import GoalSpec
+from mace.explain.unread_goal import aim_of
 from mace.problem.around import Place
-from mace.problem.goal_text import parse, wanted
-from mace.problem.goals import Margin, Probability, Value
 from mace.problem.missing import settled
 from mace.problem.objectives import DistanceSpec, read_distance
 from mace.problem.programs import rule_of
-from mace.search.aims import Aim, GoalAim, Targets, TargetsAim
+from mace.search.aims import Aim, GoalAim, Targets
 from mace.search.asked import AskedModel, ExhaustedError, Said, calls_asked
 from mace.search.blackbox import Calls, black_box
 from mace.search.chart import Chart, Floats
@@ -149,15 +147,6 @@ class Unread:
         return Place(self.space, axes, self.distance, rules, most_changes=most)
 
 
-def _names(outputs: Sequence[str], goal: Targets, count: int) -> tuple[Hashable, ...]:
-    """What targets call the outputs: their names; of outputs without names their places, or texts in their order."""
-    if outputs:
-        return tuple(outputs)
-    if all(isinstance(name, int) for name in goal.values):
-        return tuple(range(count))
-    return tuple(goal.values)
-
-
 @dataclass
 class _Found:
     """One answer on its way: a point, what is proved of it, and why no more is."""
@@ -200,7 +189,7 @@ class _Search:
             raise ModelError(f"the {self.unread.box.name} cannot be asked: {error}") from error
         self.calls.remember(start[0], said)
         decision = said[0].tolist() if said.ndim > 1 else plain(said[0])
-        aim, text = self._aim(goal, decision, confidence)
+        aim, text = aim_of(self.unread.box, self.unread.space, goal, decision, confidence, self._observed)
         self.levelled = isinstance(goal, Targets) or confidence is not None or bool(self.constrained)
         asked = self._asked(aim)
         asked.about(start)
@@ -214,59 +203,6 @@ class _Search:
             place = place.away(exclusion(place, point, diversity))
         named = aim.wanted.named(self.place.space.called) if isinstance(aim, GoalAim) else text
         return replace(self._made(found, count, text, decision, asked.calls + self.spent), named=named)
-
-    def _aim(self, goal: GoalSpec, decision: Any, confidence: float | None) -> tuple[Aim, str]:
-        """What is wanted, and its text."""
-        box = self.unread.box
-        if confidence is not None and (isinstance(confidence, bool) or not 0 <= confidence <= 1):
-            raise GoalError(f"a confidence lies between 0 and 1, got {short(confidence)}")
-        if isinstance(goal, Targets) or confidence is not None:
-            sure = confidence is not None or bool(isinstance(goal, Targets) and goal.thresholds)
-            if sure and box.confidence is None:
-                raise GoalError("the goal asks for confidence", hint="Give mace.BlackBox(.., confidence=function).")
-        if isinstance(goal, Targets):
-            names = _names(box.outputs, goal, len(decision) if isinstance(decision, list) else 1)
-            unknown = [name for name in (*goal.values, *goal.thresholds) if name not in names]
-            if unknown:
-                raise GoalError(f"the {box.name} has no output `{unknown[0]}`", hint=among(unknown[0], names))
-            return TargetsAim(goal, names), str(goal)
-        if isinstance(decision, list):
-            raise GoalError(
-                f"the {box.name} has {len(decision)} outputs",
-                hint="Give goal=mace.Targets({name: value}); of a MultiOutputClassifier also mace.OneOutput(model, 0).",
-            )
-        classes = self._classes(goal, decision)
-        spec = wanted(goal, classes, decision, self.unread.space.decisions)
-        if isinstance(spec, Margin) and spec.in_score:
-            raise GoalError(
-                f"`{spec}`: the scores of a model that is only asked are not known", hint="Ask for a class."
-            )
-        if isinstance(spec, (Probability, Margin)) and box.probabilities is None:
-            raise GoalError(
-                f"`{spec}` is about probabilities, which the {box.name} does not give",
-                hint="Give mace.BlackBox(.., probabilities=function).",
-            )
-        return GoalAim(spec, classes, confidence), str(spec)
-
-    def _classes(self, goal: GoalSpec, decision: Any) -> tuple[Label, ...]:
-        """The classes of the model: what it says of itself, or what its answers look like; none for numbers."""
-        box = self.unread.box
-        if box.classes is not None:
-            return tuple(plain(label) for label in box.classes)
-        if isinstance(decision, bool):
-            return (False, True)
-        if isinstance(decision, float) or isinstance(goal, Value) or isinstance(decision, int) and _is_interval(goal):
-            return ()
-        known = {decision} | self._observed()
-        if goal is not None and not (isinstance(goal, str) and any(sign in goal for sign in "<>=(")):
-            several = goal if isinstance(goal, (list, tuple, set, frozenset)) else [goal]
-            known |= {plain(label) for label in several if not (isinstance(label, str) and label.startswith("not "))}
-        if len(known) < 2:
-            raise GoalError(
-                f"the {box.name} said {short(decision)} of the row, and no other class is known",
-                hint="Name the goal, give a background, or mace.BlackBox(.., classes=[..]).",
-            )
-        return tuple(sorted(known, key=lambda label: (type(label).__name__, label)))
 
     def _observed(self) -> set[Label]:
         """The classes of some background rows."""
@@ -449,14 +385,3 @@ class _Search:
             calls=calls,
             unproved="the model is only asked",
         )
-
-
-def _is_interval(goal: GoalSpec) -> bool:
-    """Whether a goal is a text about a number."""
-    if not isinstance(goal, str):
-        return False
-    try:
-        parse(goal, ())
-    except GoalError:
-        return False
-    return True

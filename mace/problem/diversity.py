@@ -143,14 +143,19 @@ def _worth(number: object) -> Fraction:
 
 def _apart(number: object) -> Fraction:
     """A least distance between any two answers."""
+    return least_distance(
+        number,
+        'diversity of answers found together is "F", "FV", "points", a least distance between any two, or several '
+        'such as "F+FV"',
+    )
+
+
+def least_distance(number: object, says: str) -> Fraction:
+    """A least distance between answers; says: what diversity is, for whoever gave no number. Raises MaceError."""
     try:
         apart = as_written(number)
     except NumberError as error:
-        raise MaceError(
-            f'diversity of answers found together is "F", "FV", "points", a least distance between any two, or several '
-            f'such as "F+FV": {error.message}',
-            hint=error.hint,
-        ) from None
+        raise MaceError(f"{says}: {error.message}", hint=error.hint) from None
     if apart <= 0:
         raise MaceError(f"the least distance between answers must be > 0, got {short(number)}")
     return apart

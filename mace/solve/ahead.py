@@ -35,7 +35,7 @@ def kind_of(module: str) -> str | None:
     *_, folder, file = ("", *module.removeprefix("mace.solve.").split("."))
     if not module.startswith("mace.solve.") or file in ("boxes", "compatible"):
         return None
-    if file in ("means", "pieces"):
+    if file in ("functions", "means", "pieces"):
         return "means"
     return folder if folder in ("ensembles", "networks") else None
 

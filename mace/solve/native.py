@@ -39,7 +39,7 @@ def dispatcher(function: Callable[..., Any], name: str, *, counting: bool, inner
     made: Any = njit(_nrt=counting, nogil=True, no_cpython_wrapper=inner, no_cfunc_wrapper=True)(function)
     if hasattr(made, "enable_caching"):
         made.__class__ = _Inner if inner else _Dispatcher
-        made._cache = Kept(f"{name}-inner" if inner else name)
+        made._cache = KeptCode(f"{name}-inner" if inner else name)
     return made
 
 
@@ -59,7 +59,7 @@ class _Inner(_Dispatcher):
         return super().get_call_template(tuple(map(types.unliteral, args)), kws)
 
 
-class Kept:
+class KeptCode:
     """What numba asks about one function: the code kept for given types, and to keep some."""
 
     def __init__(self, name: str) -> None:

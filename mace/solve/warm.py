@@ -83,7 +83,7 @@ def trees() -> None:
 def members() -> None:
     """What a search for a mean of trees needs beside."""
     from mace.problem.goal_means import Condition, whole_of
-    from mace.solve.ensembles.mean_cover import cover, sides_of
+    from mace.solve.ensembles.mean_cover import cover, functions_of
     from mace.solve.ensembles.mean_search import MeanOracle
 
     question = about_members()
@@ -92,7 +92,7 @@ def members() -> None:
     assert isinstance(found, Found) and found.proof is not None
     corners = prover.corners(found.proof, found.lower, NEVER)
     assert corners is not None and isinstance(question.model, Ensemble)
-    cover(sides_of(question.model, prover.conditions), corners.refuted, whole_of(question.model), 9)
+    cover(functions_of(question.model, prover.conditions), corners.refuted, whole_of(question.model), 9)
     meets = prover.meets(NEVER)
     assert meets is not None and meets(found.point)
 

@@ -24,7 +24,8 @@ import mace
 from mace.base.deadline import NEVER
 from mace.compilers import deployed, read
 from mace.errors import CertificateError, GoalError, ModelError
-from mace.explain.averaged import MOST_TOGETHER, Refined, by_members, refined
+from mace.explain.averaged import MOST_TOGETHER, Refined, refined
+from mace.explain.members import by_members
 from mace.problem.goal_decision import lower
 from mace.problem.goal_means import Condition, Piece, conditions_of, covered, line_above, whole_of
 from mace.problem.goal_rises import functions
@@ -33,7 +34,7 @@ from mace.problem.proof import Leaf
 from mace.proofs.check import check
 from mace.solve import compiled
 from mace.solve.driver import Bracket
-from mace.solve.ensembles.mean_cover import Refuted, cover, sides_from
+from mace.solve.ensembles.mean_cover import Refuted, cover, functions_from
 from mace.solve.protocol import Gap
 from mace.tables import leaves
 from mace.tables.decide import class_of, decides
@@ -369,7 +370,7 @@ def test_pieces_leave_out_what_was_refuted_and_nothing_that_meets_the_condition(
     for sign, bound in conditions:
         missed |= (most if sign > 0 else -least) < bound - 0.001
     low, high = low[missed], high[missed]
-    found, why = cover(sides_from([functions(link, one, WIDE) for one in conditions]), Refuted(low, high), WIDE, 99)
+    found, why = cover(functions_from([functions(link, one, WIDE) for one in conditions]), Refuted(low, high), WIDE, 99)
     assert found is not None and not why
     held = np.zeros(len(scores), dtype=np.bool_)
     for compares, halves in found:
@@ -396,8 +397,8 @@ def test_pieces_leave_out_what_was_refuted_and_nothing_that_meets_the_condition(
 def test_a_box_in_which_one_member_says_too_little_is_left_out_by_its_score_alone() -> None:
     parts = tuple(Link("logistic", 2.0, 0.3, score=k) for k in range(2))
     corner = np.array([[-1.0, 2.9]])
-    sides = sides_from([functions(Link("mean", parts=parts), Condition(1.0, 0.8), WIDE)])
-    parts_of, _ = cover(sides, Refuted(corner - 9, corner), WIDE, 1)
+    members = functions_from([functions(Link("mean", parts=parts), Condition(1.0, 0.8), WIDE)])
+    parts_of, _ = cover(members, Refuted(corner - 9, corner), WIDE, 1)
     assert parts_of is not None
     (found,) = parts_of
     assert not found.halves and [end.plus for end in found.ends] == [0]
@@ -408,11 +409,11 @@ def test_why_nothing_leaves_out_what_was_refuted_is_said() -> None:
     link, one = Link("mean", parts=(part, replace(part, score=1))), Condition(1.0, 0.6)
     corners = np.random.default_rng(0).uniform(-3, 0, (60, 2))
     refuted = Refuted(np.full(corners.shape, -np.inf), corners)
-    sides = sides_from([functions(link, one, WIDE)])
-    few = cover(sides, refuted, WIDE, 0)
+    members = functions_from([functions(link, one, WIDE)])
+    few = cover(members, refuted, WIDE, 0)
     assert few.parts is None and "more than 0 pieces" in few.why
     granted = np.array([[2.9, 2.9]])  # a search that errs: what has the goal is nowhere left out
-    none = cover(sides, Refuted(granted - 0.1, granted), WIDE, 60)
+    none = cover(members, Refuted(granted - 0.1, granted), WIDE, 60)
     assert none.parts is None and "as near to the goal" in none.why
 
 
@@ -445,7 +446,7 @@ def test_pieces_raise_the_bound_of_what_one_proof_left_open() -> None:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_what_lost_its_certificate_says_why(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mace.explain.averaged.MOST_COVERING", 0)
+    monkeypatch.setattr("mace.explain.members.MOST_COVERING", 0)
     model = fitted(MEMBERS[1], "isotonic")
     row = WHOLE[model.predict_proba(WHOLE)[:, 1] < 0.4].iloc[7]
     asked = {} if count == 1 else {"count": count, "together": True, "diversity": "points"}

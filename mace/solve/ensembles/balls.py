@@ -1,6 +1,6 @@
 """A first point with the goal where the largest change alone counts: the goal reached in smaller and smaller balls.
 
-In:  the arrays of `ensembles_cells`, of a norm that sums nothing.    Out: cells of a point that has the goal, or none.
+In:  the arrays of `cells.py`, of a norm that sums nothing.    Out: cells of a point that has the goal, or none.
 Promise: nothing but a good guess; the caller checks the point by the model's own sums.
 How: inside a ball every value of every feature is free. So the ball is narrowed to the best leaf of one tree after the
 other that is left; where its nearest point misses the goal, each feature of the best point known goes where the sums

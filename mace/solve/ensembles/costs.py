@@ -18,7 +18,8 @@ import numpy as np
 
 from mace.base.exact import nearest, rank_to_float
 from mace.problem.distance import Charge, Norm
-from mace.solve.ensembles.cuts import Array, values_of
+from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.grid_cuts import values_of
 from mace.solve.lattice import denominator
 from mace.space.axes import Axis, GridAxis, LevelAxis
 

@@ -1,7 +1,7 @@
 """What leaves add to the comparisons of a goal, in scaled integers.
 
 In:  a model's trees, and the comparisons that a goal is made of.
-Out: `Gains`: of every leaf what it adds to each comparison, and the sum that a comparison needs.
+Out: `LeafGains`: of every leaf what it adds to each comparison, and the sum that a comparison needs.
 Promise: the scaled gain of a leaf is an upper bound of its exact gain, and sums below a need show that its comparison
 does not hold, whatever the rounding of the library's sums (`mace.tables.margins`).
 """
@@ -21,7 +21,7 @@ from mace.tables.margins import compare_slack, needed
 from mace.tables.table import Compare, Decision, Ensemble
 
 
-class Gains(NamedTuple):
+class LeafGains(NamedTuple):
     """Of C comparisons and N nodes of all trees, in units of 2^-exponent.
 
     gain: (C, N) the largest scaled gain of a leaf below the node.
@@ -33,7 +33,7 @@ class Gains(NamedTuple):
     exponent: int
 
 
-def gains_of(model: Ensemble, compares: Sequence[Compare], trees: Trees) -> Gains:
+def gains_of(model: Ensemble, compares: Sequence[Compare], trees: Trees) -> LeafGains:
     """What the leaves of a model add to some comparisons."""
     leaves = np.flatnonzero(trees.column < 0)
     sides = [_sides(compare, trees.value[leaves]) for compare in compares]
@@ -45,7 +45,7 @@ def gains_of(model: Ensemble, compares: Sequence[Compare], trees: Trees) -> Gain
         gain[c, leaves] = _scaled_up(plus, minus, exponent)
         need[c] = _need(model, compare, exponent)
     spread(trees, gain)
-    return Gains(gain, need, exponent)
+    return LeafGains(gain, need, exponent)
 
 
 def _sides(compare: Compare, value: Array) -> tuple[Array, Array]:

@@ -1,6 +1,6 @@
 """A first point with the goal: climb from the start one feature at a time, then pull back.
 
-In:  the arrays of `ensembles_cells`.    Out: cells of a point that has the goal, or none.
+In:  the arrays of `cells.py`.    Out: cells of a point that has the goal, or none.
 Promise: nothing but a good guess; the caller checks the point by the model's own sums.
 Once a point is known, only what nearer ones may reach of the trees is walked: what is found beyond is not taken.
 How: with all other features held, the score is a step function of one feature; one walk per tree, branching on that

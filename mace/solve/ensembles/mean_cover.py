@@ -28,7 +28,8 @@ from mace.tables.table import Bools, Compare, Ensemble, Floats
 
 if TYPE_CHECKING:
     from mace.solve.ensembles import pieces
-    from mace.solve.ensembles.pieces import Boxes, PieceFindings, Sides
+    from mace.solve.ensembles.functions import Functions
+    from mace.solve.ensembles.pieces import Boxes, PieceFindings
 
 _MANY = 512  # places at which functions that bend everywhere are looked at
 
@@ -47,18 +48,20 @@ class Cover(NamedTuple):
     why: str = ""
 
 
-_SIDES: Kept[Sides] = Kept(4)
+_FUNCTIONS: Kept[Functions] = Kept(4)
 
 
-def sides_of(table: Ensemble, conditions: Sequence[Condition]) -> Sides:
+def functions_of(table: Ensemble, conditions: Sequence[Condition]) -> Functions:
     """The conditions on what a table says."""
     whole = whole_of(table)
-    return _SIDES.get(table, tuple(conditions), lambda: sides_from([rise_of(table, one, whole) for one in conditions]))
+    return _FUNCTIONS.get(
+        table, tuple(conditions), lambda: functions_from([rise_of(table, one, whole) for one in conditions])
+    )
 
 
-def sides_from(rises: Sequence[Rise]) -> Sides:
+def functions_from(rises: Sequence[Rise]) -> Functions:
     """Conditions as sums of rising functions, one of each member's score."""
-    from mace.solve.ensembles.pieces import Sides
+    from mace.solve.ensembles.functions import Functions
 
     turn, count, at, left, right = _stacked(
         [(one.turn, one.places.astype(np.int64), one.at, one.left, one.right) for one in rises]
@@ -69,7 +72,7 @@ def sides_from(rises: Sequence[Rise]) -> Sides:
     ]
     most = max(len(found) for row in points for found, _ in row)
     places = np.array([[np.pad(found, (0, most - len(found)), mode="edge") for found, _ in row] for row in points])
-    return Sides(
+    return Functions(
         turn, np.array([one.need for one in rises]), count, at, left, right, ends,
         np.maximum.accumulate(ends, axis=-1), np.array([[len(found) for found, _ in row] for row in points]),
         np.take_along_axis(at, places, axis=-1), np.take_along_axis(ends, places, axis=-1),
@@ -94,13 +97,13 @@ def _points(at: Floats, ends: Floats) -> tuple[Floats, bool]:
     return np.unique([0, *bends[:: max(1, len(bends) // _MANY)], len(at) - 1]), len(bends) > _MANY
 
 
-def cover(sides: Sides, refuted: Refuted, whole: Piece, most: int, deadline: Deadline = NEVER) -> Cover:
+def cover(functions: Functions, refuted: Refuted, whole: Piece, most: int, deadline: Deadline = NEVER) -> Cover:
     """See the module's docstring; most: pieces."""
     from mace.solve.ensembles import pieces
 
     done: list[Part] = []
-    boxes = _boxes(sides, refuted)
-    found, all_ = _room(sides, boxes), pieces.Piece(np.array(whole.low), np.array(whole.high))
+    boxes = _boxes(functions, refuted)
+    found, all_ = _room(functions, boxes), pieces.Piece(np.array(whole.low), np.array(whole.high))
     todo = [(pieces.Piece(all_.low.copy(), all_.high.copy()), np.ones(len(boxes.side), np.bool_))]
     # Invariant: the parts and pieces hold together all of `whole` that meets the conditions, and of the boxes a piece
     # has those that its ends do not leave out.
@@ -110,7 +113,7 @@ def cover(sides: Sides, refuted: Refuted, whole: Piece, most: int, deadline: Dea
         if len(done) + len(todo) > most:
             return Cover(None, f"it would tell the goal by more than {most} pieces")
         piece, inside = todo.pop()
-        ended = pieces.look(sides, boxes, piece, all_, inside, found)
+        ended = pieces.look(functions, boxes, piece, all_, inside, found)
         if ended == pieces.TOLD:
             done.append(_part(piece, found))
         elif ended == pieces.CUT:
@@ -120,7 +123,7 @@ def cover(sides: Sides, refuted: Refuted, whole: Piece, most: int, deadline: Dea
     return Cover(done)
 
 
-def _boxes(sides: Sides, refuted: Refuted) -> Boxes:
+def _boxes(functions: Functions, refuted: Refuted) -> Boxes:
     """Boxes of which none lies in another, what leaves these out leaves out all; and where they are nearest to the
     conditions."""
     from mace.solve.ensembles.pieces import Boxes, outermost
@@ -129,10 +132,11 @@ def _boxes(sides: Sides, refuted: Refuted) -> Boxes:
     order = np.argsort(-np.where(np.isfinite(low), high - low, high).sum(axis=0), kind="stable")
     kept = np.sort(order[outermost(np.ascontiguousarray(low[:, order]), np.ascontiguousarray(high[:, order]))])
     low, high = np.ascontiguousarray(low[:, kept]), np.ascontiguousarray(high[:, kept])
-    corners = np.where(sides.turn[:, :, None] > 0, high, -low)
+    corners = np.where(functions.turn[:, :, None] > 0, high, -low)
+    x, y = functions.x, functions.y
     missing = np.array([
-        sum(np.interp(own[k], sides.x[c, k, :count], sides.y[c, k, :count]) for k, count in enumerate(sides.points[c]))
-        - sides.need[c]
+        sum(np.interp(own[k], x[c, k, :count], y[c, k, :count]) for k, count in enumerate(functions.points[c]))
+        - functions.need[c]
         for c, own in enumerate(corners)
     ])  # fmt: skip
     side = missing.argmin(axis=0)
@@ -140,10 +144,10 @@ def _boxes(sides: Sides, refuted: Refuted) -> Boxes:
     return Boxes(low, high, side, corner, corners)
 
 
-def _room(sides: Sides, boxes: Boxes) -> PieceFindings:
+def _room(functions: Functions, boxes: Boxes) -> PieceFindings:
     from mace.solve.ensembles.pieces import PieceFindings
 
-    conditions, members, points = sides.x.shape
+    conditions, members, points = functions.x.shape
     count = len(boxes.side)
     x, y = (np.zeros((conditions, members, points + 2)) for _ in range(2))
     return PieceFindings(

@@ -1,6 +1,6 @@
 """The compiled look at one piece of a goal of a mean: cut down, left as it is with half-spaces, or cut in two.
 
-In:  the members' functions (`Sides`), refuted boxes of scores (`Boxes`), a piece, and which of the boxes are its own.
+In:  the members' functions (`Functions`), refuted boxes of scores (`Boxes`), a piece, and which boxes are its own.
 Out: `look` changes the piece and its boxes, and says how it ended; what it found stands in `PieceFindings`.
 Promise: what it cuts off a piece does not meet the conditions, and what meets them lies in all of its half-spaces.
 `mace.solve.ensembles.mean_cover` says why, and puts pieces together.
@@ -8,12 +8,13 @@ Promise: what it cuts off a piece does not meet the conditions, and what meets t
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.functions import Functions, constant_of, fewer, least, reached, up_to
 
 NOWHERE, TOLD, CUT, STUCK = 0, 1, 2, 3  # nothing in it has the goal; its part is told; it is to be cut; it cannot be
 ROOM = 1e-9  # for the rounding of comparisons in a certificate
@@ -21,31 +22,6 @@ TIGHT = 1e-12
 ROUGH = 1e-7  # by how much the concave functions, where they are only looked at, shall miss a condition
 FEW = 48  # places at which functions that bend everywhere are looked at in a piece
 UNIT = 2.0**-53  # of rounding
-
-
-class Sides(NamedTuple):
-    """The conditions on a mean, as functions of its members' scores. C conditions, K members, P places, Q points.
-
-    turn:   (C, K) 1, or -1 where a member's function falls: all else is then said of its score times -1.
-    need:   (C,) what the functions shall add up to; many: (C, K) how many places a member has.
-    at:     (C, K, P) rising places; left, right: the function at both ends of the interval that begins there.
-    ends:   at a place, no less than on either side of it; most: no less than anywhere below it.
-    points: (C, K) how many of x, y: (C, K, Q) there are, the points at which a function bends; some of them, where it
-            bends everywhere: smooth, (C, K).
-    """
-
-    turn: Array
-    need: Array
-    many: Array
-    at: Array
-    left: Array
-    right: Array
-    ends: Array
-    most: Array
-    points: Array
-    x: Array
-    y: Array
-    smooth: Array
 
 
 class Boxes(NamedTuple):
@@ -94,74 +70,27 @@ HALVES, ENDS, MEMBER = 0, 1, 2
 
 
 @lean
-def fewer(at: Array, count: Any, score: float) -> int:
-    """How many of so many rising places lie below a score."""
-    low, high = np.int64(0), np.int64(count)
-    while low < high:
-        middle = (low + high) >> np.int64(1)
-        if at[middle] < score:
-            low = middle + 1
-        else:
-            high = middle
-    return int(low)
-
-
-@lean
-def reached(at: Array, count: Any, score: float) -> int:
-    """How many of so many rising places lie at a score or below it."""
-    low, high = np.int64(0), np.int64(count)
-    while low < high:
-        middle = (low + high) >> np.int64(1)
-        if at[middle] <= score:
-            low = middle + 1
-        else:
-            high = middle
-    return int(low)
-
-
-@lean
-def up_to(sides: Sides, c: int, k: int, score: float) -> float:
-    """The most that a member says at a score or below it."""
-    at, count = sides.at[c, k], sides.many[c, k]
-    i = reached(at, count, score) - 1
-    if i < 0:
-        return float(sides.most[c, k, 0])
-    if i == count - 1:
-        return float(max(sides.most[c, k, i], sides.right[c, k, i]))
-    share = (score - at[i]) / (at[i + 1] - at[i])
-    left = sides.left[c, k, i]
-    return float(max(sides.most[c, k, i], left + share * (sides.right[c, k, i] - left)))
-
-
-@lean
-def least(sides: Sides, c: int, k: int, said: float, low: float) -> float:
-    """A score, `low` or a place above it, below which a member says less than this."""
-    i = fewer(sides.most[c, k], sides.many[c, k], said) - 1
-    return low if i < 0 else float(max(low, sides.at[c, k, i]))
-
-
-@lean
-def ends_of(sides: Sides, c: int, k: int, piece: Piece) -> tuple[float, float]:
-    """The ends of a piece along a member; times -1, and swapped, where its function falls (`Sides.turn`)."""
-    if sides.turn[c, k] > 0:
+def ends_of(functions: Functions, c: int, k: int, piece: Piece) -> tuple[float, float]:
+    """The ends of a piece along a member; times -1, and swapped, where its function falls (`Functions.turn`)."""
+    if functions.turn[c, k] > 0:
         return float(piece.low[k]), float(piece.high[k])
     return float(-piece.high[k]), float(-piece.low[k])
 
 
 @lean
-def tighten(sides: Sides, piece: Piece) -> bool:
+def tighten(functions: Functions, piece: Piece) -> bool:
     """Cut a piece down to what in it meets the conditions: what each member must say at least, if the others say the
     most, it says from some score on. False where nothing meets them."""
-    for c in range(len(sides.need)):
-        spare = TIGHT - sides.need[c]
+    for c in range(len(functions.need)):
+        spare = TIGHT - functions.need[c]
         for k in range(len(piece.low)):
-            spare += up_to(sides, c, k, ends_of(sides, c, k, piece)[1])
+            spare += up_to(functions, c, k, ends_of(functions, c, k, piece)[1])
         if spare < 0:
             return False
         for k in range(len(piece.low)):
-            low, high = ends_of(sides, c, k, piece)
-            low = min(least(sides, c, k, up_to(sides, c, k, high) - spare, low), high)
-            if sides.turn[c, k] > 0:
+            low, high = ends_of(functions, c, k, piece)
+            low = min(least(functions, c, k, up_to(functions, c, k, high) - spare, low), high)
+            if functions.turn[c, k] > 0:
                 piece.low[k] = low
             else:
                 piece.high[k] = -low
@@ -195,17 +124,17 @@ def leave_out(boxes: Boxes, piece: Piece, whole: Piece, inside: Array) -> int:
 
 
 @lean
-def envelope(sides: Sides, c: int, k: int, piece: Piece, found: PieceFindings) -> None:
+def envelope(functions: Functions, c: int, k: int, piece: Piece, found: PieceFindings) -> None:
     """Fill in about the least concave function above a member's in a piece: its corners."""
-    low, high = ends_of(sides, c, k, piece)
+    low, high = ends_of(functions, c, k, piece)
     x, y, count = found.x[c, k], found.y[c, k], 1
-    x[0], y[0] = low, up_to(sides, c, k, low)
-    first = reached(sides.x[c, k], sides.points[c, k], low)
-    last = fewer(sides.x[c, k], sides.points[c, k], high)
-    step = max(1, (last - first) // FEW) if sides.smooth[c, k] else 1
+    x[0], y[0] = low, up_to(functions, c, k, low)
+    first = reached(functions.x[c, k], functions.points[c, k], low)
+    last = fewer(functions.x[c, k], functions.points[c, k], high)
+    step = max(1, (last - first) // FEW) if functions.smooth[c, k] else 1
     i = first
     while i < last + step:
-        a, b = (sides.x[c, k, i], sides.y[c, k, i]) if i < last else (high, up_to(sides, c, k, high))
+        a, b = (functions.x[c, k, i], functions.y[c, k, i]) if i < last else (high, up_to(functions, c, k, high))
         while count > 1 and (y[count - 1] - y[count - 2]) * (a - x[count - 2]) <= (b - y[count - 2]) * (
             x[count - 1] - x[count - 2]
         ):
@@ -231,14 +160,14 @@ def at_corner(x: Array, y: Array, count: int, score: float) -> float:
 
 
 @lean
-def survey(sides: Sides, boxes: Boxes, piece: Piece, inside: Array, found: PieceFindings) -> None:
+def survey(functions: Functions, boxes: Boxes, piece: Piece, inside: Array, found: PieceFindings) -> None:
     """Fill in the concave functions of a piece, and what they say at the corners of its boxes."""
-    for c in range(len(sides.need)):
+    for c in range(len(functions.need)):
         for k in range(len(piece.low)):
-            envelope(sides, c, k, piece, found)
+            envelope(functions, c, k, piece, found)
         for b in range(len(inside)):
             if inside[b]:
-                over = -sides.need[c]
+                over = -functions.need[c]
                 for k in range(len(piece.low)):
                     x, y, count = found.x[c, k], found.y[c, k], found.corners[c, k]
                     over += at_corner(x, y, count, boxes.corners[c, k, b])
@@ -268,34 +197,23 @@ def farthest(found: PieceFindings, stays: Array) -> int:
 
 
 @compiled
-def constant_of(sides: Sides, c: int, k: int, slope: float, low: float, high: float) -> float:
-    """The least constant with which a line of this slope lies above a member between two scores."""
-    at, many = sides.at[c, k], sides.many[c, k]
-    first, last = reached(at, many, low), fewer(at, many, high)
-    most = max(up_to(sides, c, k, low) - slope * low, up_to(sides, c, k, high) - slope * high)
-    if first < last:
-        most = max(most, (sides.ends[c, k, first:last] - slope * at[first:last]).max())
-    return float(most)
-
-
-@compiled
-def touching(sides: Sides, c: int, piece: Piece, corner: Array, found: PieceFindings) -> bool:
+def touching(functions: Functions, c: int, piece: Piece, corner: Array, found: PieceFindings) -> bool:
     """Write the next half-space of a piece: its lines touch the concave functions at a corner. False where it says
     nothing.
 
     Of a member that reaches beyond the piece a half-space had better say nothing: it would let the box in by that.
     """
     number = found.told[HALVES]
-    weights, constant, size, sum_, widest = found.weights[number], -sides.need[c], 0.0, 0.0, 1.0
+    weights, constant, size, sum_, widest = found.weights[number], -functions.need[c], 0.0, 0.0, 1.0
     for k in range(len(corner)):
-        low, high = ends_of(sides, c, k, piece)
+        low, high = ends_of(functions, c, k, piece)
         x, y, count = found.x[c, k], found.y[c, k], found.corners[c, k]
         slope = 0.0
         if corner[k] < high and count > 1:
             i = min(max(reached(x, count, corner[k]), 1), count - 1)
             slope = max(0.0, (y[i] - y[i - 1]) / (x[i] - x[i - 1]))
         weights[k] = slope
-        constant += constant_of(sides, c, k, slope, low, high)
+        constant += constant_of(functions, c, k, slope, low, high)
         size += slope
         end = max(abs(low), abs(high))
         sum_, widest = sum_ + end, max(widest, end)
@@ -303,7 +221,7 @@ def touching(sides: Sides, c: int, piece: Piece, corner: Array, found: PieceFind
         return False
     constant /= size
     for k in range(len(corner)):
-        weights[k] = weights[k] / size * sides.turn[c, k]
+        weights[k] = weights[k] / size * functions.turn[c, k]
     found.constant[number] = constant + 32 * UNIT * (abs(constant) + sum_)
     return True
 
@@ -319,7 +237,7 @@ def held(boxes: Boxes, b: int, weights: Array, constant: float) -> float:
 
 
 @compiled
-def halves(sides: Sides, boxes: Boxes, piece: Piece, inside: Array, found: PieceFindings) -> int:
+def halves(functions: Functions, boxes: Boxes, piece: Piece, inside: Array, found: PieceFindings) -> int:
     """Fill in half-spaces that leave boxes out; returns -1, or the box that none leaves out and at which the concave
     functions reach farthest."""
     stays = inside.copy()
@@ -329,7 +247,7 @@ def halves(sides: Sides, boxes: Boxes, piece: Piece, inside: Array, found: Piece
         if b < 0:
             return -1
         c = nearest_side(found, b)
-        if found.over[c, b] > -ROUGH or not touching(sides, c, piece, boxes.corner[:, b], found):
+        if found.over[c, b] > -ROUGH or not touching(functions, c, piece, boxes.corner[:, b], found):
             return b
         number = found.told[HALVES]
         weights, constant = found.weights[number], found.constant[number]
@@ -370,15 +288,15 @@ def tell_ends(boxes: Boxes, piece: Piece, whole: Piece, found: PieceFindings) ->
 
 
 @compiled
-def cut_at(sides: Sides, boxes: Boxes, piece: Piece, inside: Array, number: int, found: PieceFindings) -> bool:
+def cut_at(functions: Functions, boxes: Boxes, piece: Piece, inside: Array, number: int, found: PieceFindings) -> bool:
     """Fill in where to cut a piece, which is where a box ends: along a member whose concave function is far above it
     there, so that both halves, cut down, leave out many boxes. False where the box ends nowhere inside."""
     c, members = boxes.side[number], len(piece.low)
     tops, gaps, stays, places = np.zeros(members), np.full(members, -1.0), np.zeros(members), np.zeros(members)
     lows = np.zeros(members)
-    spare = -sides.need[c]
+    spare = -functions.need[c]
     for k in range(members):
-        tops[k] = up_to(sides, c, k, ends_of(sides, c, k, piece)[1])
+        tops[k] = up_to(functions, c, k, ends_of(functions, c, k, piece)[1])
         spare += tops[k]
     near = inside.copy()
     for b in range(len(near)):
@@ -386,15 +304,15 @@ def cut_at(sides: Sides, boxes: Boxes, piece: Piece, inside: Array, number: int,
     many = max(1, near.sum())
     widest = TIGHT
     for k in range(members):
-        low, high = ends_of(sides, c, k, piece)
+        low, high = ends_of(functions, c, k, piece)
         corner = boxes.corner[k, number]
         place = corner + ROOM * (1 + abs(corner))
         if not low < place < high:
             continue
-        said = up_to(sides, c, k, place)
+        said = up_to(functions, c, k, place)
         less = spare - tops[k] + said  # what the others may say less than the most, where this one is below
         for other in range(members):
-            lows[other] = -np.inf if other == k else least(sides, c, other, tops[other] - less, -np.inf)
+            lows[other] = -np.inf if other == k else least(functions, c, other, tops[other] - less, -np.inf)
         for b in range(len(near)):
             if near[b]:
                 every = less >= 0
@@ -413,21 +331,21 @@ def cut_at(sides: Sides, boxes: Boxes, piece: Piece, inside: Array, number: int,
             best = k
     found.told[MEMBER] = best
     if best >= 0:
-        found.place[0] = places[best] * sides.turn[c, best]
+        found.place[0] = places[best] * functions.turn[c, best]
     return best >= 0
 
 
 @compiled
-def look(sides: Sides, boxes: Boxes, piece: Piece, whole: Piece, inside: Array, found: PieceFindings) -> int:
+def look(functions: Functions, boxes: Boxes, piece: Piece, whole: Piece, inside: Array, found: PieceFindings) -> int:
     """Cut a piece down, and tell its part; or say where to cut it, or why that is not to be done."""
-    if not tighten(sides, piece):
+    if not tighten(functions, piece):
         return NOWHERE
     found.told[HALVES] = 0
     if leave_out(boxes, piece, whole, inside):
-        survey(sides, boxes, piece, inside, found)
-        number = halves(sides, boxes, piece, inside, found)
+        survey(functions, boxes, piece, inside, found)
+        number = halves(functions, boxes, piece, inside, found)
         if number >= 0:
-            return CUT if cut_at(sides, boxes, piece, inside, number, found) else STUCK
+            return CUT if cut_at(functions, boxes, piece, inside, number, found) else STUCK
     tell_ends(boxes, piece, whole, found)
     return TOLD
 

@@ -51,7 +51,7 @@ class Exact(NamedTuple):
     lines: Array
 
 
-class Sides(NamedTuple):
+class SideRows(NamedTuple):
     """The rows of sides, by number: tree, axis, cut (local to the axis), side (0: cell <= cut, or level in the mask).
 
     node: the node of the whole forest that the side's test leads to.
@@ -119,7 +119,7 @@ class Relaxation:
         """All leaves, rows and pieces."""
         return whole(self.framed)
 
-    def _sides(self, entered: Sides, low: Array, high: Array, deadline: Deadline) -> tuple[Sides, Array, Array]:
+    def _sides(self, entered: SideRows, low: Array, high: Array, deadline: Deadline) -> tuple[SideRows, Array, Array]:
         """The rows of sides that hold some leaf; and, in pairs, each leaf and each row on whose side it lies whole."""
         leaf_of, row_of = [], []
         leaves, rows = ([*np.searchsorted(tree, np.arange(len(self.roots) + 1))] for tree in (self.tree, entered.tree))
@@ -142,7 +142,7 @@ class Relaxation:
         order = np.lexsort((entered.cut[used], entered.side[used], entered.axis[used]))
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
-        return Sides(*(column[used[order]] for column in entered)), np.concatenate([none, *leaf_of]), place[row]
+        return SideRows(*(column[used[order]] for column in entered)), np.concatenate([none, *leaf_of]), place[row]
 
     def frame(self) -> RelaxationArrays:
         """The arrays for compiled code, with costs in units of 2^-bits of a distance of 1."""
@@ -320,7 +320,7 @@ def _items(ground: Ground, axis: int, cuts: Sequence[int]) -> Array:
     return np.array(members(int(ground.low[axis])), np.int64)
 
 
-def _entered(grounded: Grounded, forest: Forest) -> Sides:
+def _entered(grounded: Grounded, forest: Forest) -> SideRows:
     """For each tree both sides of each cut that it tests, with a node of the whole forest to which that test leads."""
     inner = np.flatnonzero(forest.test[:, 0] >= 0)
     tree = np.searchsorted(forest.roots, inner, side="right") - 1
@@ -329,4 +329,4 @@ def _entered(grounded: Grounded, forest: Forest) -> Sides:
     number = forest.leaf[inner[first]]
     node = grounded.forest.test[number, 2:].astype(np.int64).ravel()
     tree, axis, cut = (np.repeat(column, 2) for column in found)
-    return Sides(tree, axis, cut, np.tile([0, 1], len(number)), node)
+    return SideRows(tree, axis, cut, np.tile([0, 1], len(number)), node)

@@ -54,7 +54,7 @@ def climbed(question: Question, grounded: Grounded) -> Point | None:
     """A first point with the goal, as far as sums of rounded numbers say; None where none was found, or looked for."""
     if (terms := _terms(question, grounded)) is None:
         return None
-    from mace.solve.ensembles.messages import repaired
+    from mace.solve.ensembles.climbing import repaired
 
     ground = grounded.ground
     low, high = ground.low.astype(np.int64), ground.high.astype(np.int64)
@@ -145,9 +145,9 @@ class Separable:
     """One search."""
 
     def __init__(self, plain: Plain, terms: Terms) -> None:
-        from mace.solve.ensembles import messages, payments
+        from mace.solve.ensembles import climbing, messages, payments
 
-        self.kernel, self.payments = messages, payments
+        self.climbing, self.messages, self.payments = climbing, messages, payments
         self.plain, self.terms, self.host = plain, terms, Boxes(plain)
         self.grounded: Grounded = plain.grounded
         self.need = int(self.grounded.aim.need[0]) - terms.fixed
@@ -277,8 +277,8 @@ class Separable:
         room = float(limit - node.near)
         target = room * (1 + 1e-6) if self.grounded.width else room - 1 + min(0.5, 1e-6 * room)
         active = _active(self.near, self.grounded, node.low, node.high)
-        inside = self.kernel.inside_of(self.near, self.near_cost, active, room)
-        found = self.kernel.evaluate(
+        inside = self.messages.inside_of(self.near, self.near_cost, active, room)
+        found = self.messages.evaluate(
             self.near, inside, float(self.need - 1), node.message, node.price or self._first_price(room), room,
             target, rounds, LEAST * room,
         )  # fmt: skip
@@ -317,7 +317,7 @@ class Separable:
         plain = self.plain
         # What costs as much as the best point known, but for rounding, is most often that point.
         limit = float(self.limit - self.grounded.width)
-        if not self.kernel.repaired(self.near, self.near_cost, self.every, float(self.need), limit, places):
+        if not self.climbing.repaired(self.near, self.near_cost, self.every, float(self.need), limit, places):
             return
         point = _point(self.grounded, self.near, places)
         near = plain.question.obeys(point) and not plain.bound.excludes(plain.question.distance_of(point))
@@ -359,7 +359,7 @@ class Separable:
         """What the prices of a box prove in whole units, and these prices."""
         room = float(self.limit - node.near)
         active = _active(self.terms, self.grounded, node.low, node.high)
-        inside = self.kernel.inside_of(self.terms, self.cost, active, room)
+        inside = self.messages.inside_of(self.terms, self.cost, active, room)
         found = self.payments.paid(
             self.terms, inside, self.capped, active, self.ordered, node.message, node.price * self.unit,
             float(self.need - 1), self.unit, room,

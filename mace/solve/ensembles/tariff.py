@@ -19,7 +19,8 @@ from mace.base.cache import Recent
 from mace.base.exact import nearest
 from mace.problem.distance import Charge, Norm
 from mace.solve.ensembles.costs import EXACT, ROUNDED, Costs, charges_of, costs_of
-from mace.solve.ensembles.cuts import Array, Tests, values_of
+from mace.solve.ensembles.cuts import Array, Tests
+from mace.solve.ensembles.grid_cuts import values_of
 from mace.space.axes import Axis, GridAxis, LevelAxis
 
 

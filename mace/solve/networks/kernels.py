@@ -1,7 +1,7 @@
 """The hot loops of the network prover, compiled on first use: boxes, bounds of hidden units, relaxations and duals.
 
 In:  the arrays of `model.py`: `Axes`, `Net`, and of a node `Hull` and `Units`, in doubles.
-Out: multipliers, and what they prove in floating point; `networks_exact` repeats the proof without rounding.
+Out: multipliers, and what they prove in floating point; `exact.py` repeats the proof without rounding.
 Promise: the bounds that `derive` finds hold, whatever rounding does. Nothing else here is trusted: a wrong number costs
 time, never soundness.
 Source: the linear relaxations of ReLUs are those of Ehlers 2017 (the triangle) and of Zhang et al. 2018 (CROWN, going

@@ -1,7 +1,7 @@
 """Read a proof off a finished search: every leaf closes again, exactly, at the distance that is claimed.
 
 In:  a `Search` whose tree is complete.    Out: the claimed distance and the preorder list of nodes.
-Promise: a `Dual` is written only if `networks_exact` shows its bound for the bounds of hidden units that a checker
+Promise: a `Dual` is written only if `exact.py` shows its bound for the bounds of hidden units that a checker
 derives at that place of the list, widened by more than a checker may widen them.
 How: multipliers are rounded to as few bits as still close the leaf; bounds of hidden units are derived anew (`Bounds`)
 only where a leaf needs it. A leaf that does not close is solved again at the final radius, and split if that fails.

@@ -3,8 +3,8 @@
 In:  a Question whose model is a `Network` (a linear model is one without hidden layers) and whose distance is a `Norm`.
 Out: `Found` with a point that the deployed model accepts for certain and the distance below which nothing is, proved;
      `Refuted` with a proof; `Unknown` when a limit was reached before either.
-Promise: a proof is written only from leaves that closed again in exact arithmetic (`networks_exact`) at the distance
-claimed. The floats of the search (`networks_kernels`) may cost time, never soundness.
+Promise: a proof is written only from leaves that closed again in exact arithmetic (`exact.py`) at the distance
+claimed. The floats of the search (`kernels.py`) may cost time, never soundness.
 How: a node is a box and a set of ReLU phases, inside the ball of the best known distance. Its bound is the dual of its
 linear relaxation. The least node is split where its relaxation loses most: a ReLU, a level, an integer, an l0 jump.
 A `gap` of zero is read as 1e-9, which is in the unit of the distance; but where every feature has steps, the bound is

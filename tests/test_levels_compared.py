@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import mace
 from mace.errors import ProgramError
+from mace.language import parse_program
 from mace.problem.programs import rule_of
 from mace.space.feature import Feature
 from mace.space.space import Space
@@ -101,3 +102,34 @@ def test_a_parameter_with_fewer_levels_than_its_feature_means_the_same_ones(now:
     plan = mace.plan(tree, space, {"City": now, "k": 0}, world, goal=1)
     assert (plan.status, plan.cost) == ("optimal", 0 if now == to else 4)
     assert plan.certify().check().accepted
+
+
+HELD = {
+    "in a variable": "held = home\nreturn 1 if held == work else 0",
+    "in one of two branches": "held = rank\nif home == 'x':\n    held = part\nreturn 1 if held == rank else 0",
+    "in both branches": "if home == 'x':\n    held = part\nelse:\n    held = rank\nreturn 1 if held <= rank else 0",
+    "in one of two values": "return 1 if (home if rank == 'p' else work) == home else 0",
+    "in a later round": "held = home\nn = 0\nfor i in 0..1:\n    n = n + (1 if held == home else 0)\n    held = work\n"
+    "return n",
+    "of levels that are numbers": "held = code\nreturn 1 if held == 2 else 0",
+    "of levels that are numbers, added to": "held = code\nreturn held + 1",
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_place_in_one_list_of_levels_is_compared_with_no_other(name: str) -> None:
+    with pytest.raises(ProgramError, match=r"is the place of a level in its own list|by their places"):
+        parse_program(DECLARED + HELD[name])
+
+
+def test_a_place_in_the_same_list_is() -> None:
+    held = "held = home\nif rank == 'p':\n    held = 0\nreturn 1 if held == home and held == 1 else 0"
+    parse_program(DECLARED + held)
+
+
+DECLARED = """input code: one of "1", "2", "4"
+input home: one of "x", "y", "z"
+input work: one of "z", "y"
+input rank: one of "p", "q", "r", "s"
+input part: one of "q", "s"
+"""

@@ -9,14 +9,14 @@ Source: Karimi et al. 2020, appendix A ("a return has no successor"; "defined be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import assert_never
 
 from mace.base.suggestions import closest, few
 from mace.errors import ProgramError, Span
-from mace.language.kinds import BOOL, NUMBER, Kind, Kinds
+from mace.language.kinds import BOOL, NUMBER, Kind, Kinds, either
 from mace.language.paths import path_text, path_to
 from mace.language.scope import Scope
 from mace.language.show import PLAIN_NAME, quoted, show, show_name, show_text
@@ -222,7 +222,7 @@ class _Check:
                 f"{quoted(name)} was a {self.sorts[name]} and cannot become a {kind.sort}", stmt.span,
                 "Use another name for it.",
             )  # fmt: skip
-        self.scope[name] = Kind(kind.sort)
+        self.scope[name] = Kind(kind.sort, levels=kind.levels)
 
     def _return(self, kind: Kind, stmt: Return) -> None:
         self.returns = self.returns or kind.sort
@@ -245,13 +245,25 @@ class _Check:
         self.scope.enter()
         other = self._block(stmt.other, stmt.test, holds=False)
         in_other = self.scope.leave()
-        for name, kind in in_then.items():
-            if other is Flow.RETURNS or name in in_other:
-                self.scope[name] = kind
-        if then is Flow.RETURNS:
-            for name, kind in in_other.items():
-                self.scope[name] = kind
+        if Flow.RETURNS in (then, other):
+            self._take(in_then if other is Flow.RETURNS else {})
+            self._take(in_other if then is Flow.RETURNS else {})
+        else:
+            self._take(self._joined(in_then, in_other))
         return _either(then, other)
+
+    def _take(self, assigned: Mapping[str, Kind]) -> None:
+        for name, kind in assigned.items():
+            self.scope[name] = kind
+
+    def _joined(self, one: Mapping[str, Kind], other: Mapping[str, Kind]) -> dict[str, Kind]:
+        """What is assigned after two branches: in both of them, or before."""
+        joined = {}
+        for name in dict.fromkeys([*one, *other]):
+            kinds = [kind for kind in (place.get(name, self.scope.get(name)) for place in (one, other)) if kind]
+            if len(kinds) == 2:
+                joined[name] = replace(kinds[0], levels=either(kinds[0].levels, kinds[1].levels))
+        return joined
 
     def _for(self, stmt: For) -> Flow:
         if stmt.first > stmt.last or not stmt.body:
@@ -263,8 +275,16 @@ class _Check:
             )  # fmt: skip
         outside, self.rounds = self.rounds, self.rounds * (stmt.last - stmt.first + 1)
         self.scope.values[stmt.index] = Kind(NUMBER, constant=True, index=True)
-        # The first round reads what was assigned before the loop; later rounds can only read more.
+        # The first round reads what was assigned before the loop; later rounds can only read more, and places of other
+        # levels.
+        before, unrolled = {name: kind.levels for name, kind in self.scope.values.items()}, self.unrolled
         flow = self._block(stmt.body)
+        moved = {name for name, levels in before.items() if self.scope[name].levels != levels}
+        if moved and stmt.first < stmt.last:
+            for name in moved:
+                self.scope[name] = replace(self.scope[name], levels=either(before[name], self.scope[name].levels))
+            self.unrolled = unrolled
+            flow = self._block(stmt.body)
         del self.scope.values[stmt.index]
         self.rounds = outside
         if stmt.first < stmt.last and flow in (Flow.RETURNS, Flow.MIXED):

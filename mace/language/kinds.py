@@ -8,7 +8,7 @@ take, no product has two variable factors, and every divisor is a constant other
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -51,6 +51,8 @@ class Kind:
     # A loop index is one number in each round, so it may be a factor; but it may also be zero, so never a divisor.
     index: bool = False
     value: Value | None = None  # of a constant that holds no loop index
+    # The levels of which it is a place; none at all where it is one of several lists.
+    levels: tuple[str, ...] | None = None
 
 
 class Kinds:
@@ -76,7 +78,7 @@ class Kinds:
     def _kind(self, node: Expr, parts: Sequence[Kind]) -> Kind:
         match node:
             case Name(name=name):
-                return self.names[name]
+                return replace(self.names[name], levels=self.levels.get(name, self.names[name].levels))
             case Number(value=value):
                 if not isinstance(value, Fraction):
                     raise self.wrong(f"{value!r} is not exact", node.span, "Give a Fraction, such as Fraction(1, 10).")
@@ -106,7 +108,7 @@ class Kinds:
         if op in COMPARISONS and any(part.sort == TEXT for part in parts):
             self._compared_text(node)
             return Kind(BOOL, constant=False, depth=depth)
-        if (odd := not_meant(node, self.levels)) is not None:
+        if (odd := not_meant(node, self.levels) or self._other_places(node, parts)) is not None:
             raise self.wrong(odd[0], node.span, odd[1])
         for arg, part in zip(node.args, parts, strict=True):
             if part.sort == TEXT:
@@ -114,7 +116,14 @@ class Kinds:
         if op is Op.IF:
             self._expect(BOOL, node.args[0], parts[0], "the test of `if`")
             self._alike(node, parts[1:], node.args[1:])
-            return Kind(parts[1].sort, constant, depth, index, self._value(node, parts))
+            return Kind(
+                parts[1].sort,
+                constant,
+                depth,
+                index,
+                self._value(node, parts),
+                either(parts[1].levels, parts[2].levels),
+            )
         if signature.takes == "same":
             self._alike(node, parts, node.args)
         else:
@@ -128,6 +137,25 @@ class Kinds:
         if op is Op.DIVIDE:
             self._divisor(node.args[1], parts[1])
         return Kind(signature.gives, constant, depth, index, self._value(node, parts))
+
+    def _other_places(self, node: Apply, parts: Sequence[Kind]) -> tuple[str, str] | None:
+        """Message and hint where a place in a list of levels would count as one in another, or as a number."""
+        if node.op is Op.IF:
+            return None
+        held = [part.levels for part in parts if part.levels is not None]
+        asked = [*zip(node.args, parts, strict=True)]
+        computed = [
+            (arg, part.levels) for arg, part in asked if not (isinstance(arg, Name) and arg.name in self.levels)
+        ]
+        odd = next((arg for arg, own in computed if own is not None and (not own or numbers_of(own))), None)
+        if odd is None and computed and node.op in COMPARISONS and len(set(held)) > 1:
+            odd = computed[0][0]
+        if odd is None:
+            return None
+        return (
+            f"`{show(odd)}` is the place of a level in its own list, which says nothing here",
+            "Compare the inputs themselves, or each with a level, and assign what comes of it.",
+        )
 
     def _value(self, node: Apply, parts: Sequence[Kind]) -> Value | None:
         """The value of a constant; a number that is too large is refused here, before anything computes with it."""
@@ -186,6 +214,13 @@ class Kinds:
         if text.value not in levels:
             message, hint = no_level(show(other), text.value, levels)
             raise self.wrong(message, text.span or node.span, hint)
+
+
+def either(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The levels of what is one of two things; a number beside a place is one as well."""
+    if one is None or other is None or one == other:
+        return one if other is None else other
+    return ()
 
 
 def not_meant(node: Apply, levels: Levels) -> tuple[str, str] | None:

@@ -163,6 +163,9 @@ def loaded(codes: dict[str, CodeType]) -> None:
         full = f"mace.proofs.{name}"
         sys.modules[full] = module = ModuleType(full)
         module.__file__ = code.co_filename
+        if name != "kernel.floats":  # or a file that rounds one way alone would fail where it rounds the other way
+            floats = sys.modules["mace.proofs.kernel.floats"]
+            module.__dict__.update({rounds: getattr(floats, rounds) for rounds in ("floor", "ceiling")})
         exec(code, module.__dict__)
 
 

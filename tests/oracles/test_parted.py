@@ -26,7 +26,7 @@ from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Found, Limits, ProvedBound, Refuted, Reply, Unknown
 from mace.space.axes import Point
 from mace.space.feature import Feature
-from tests.clocks import Ticking
+from tests.clocks import Hand, Ticking
 from tests.oracles.small_ensembles import bounds, random_question
 from tests.oracles.test_relaxation import the_answer_is_that_of_enumeration
 
@@ -200,3 +200,14 @@ def test_what_parts_say_together() -> None:
     # Of a part that was refuted within 2 nobody knows what lies beyond.
     unknown = told(Unknown("memory", Fraction(3), leaf), Refuted(leaf), within=Fraction(2))
     assert isinstance(unknown, Unknown) and unknown.lower == 2
+
+
+def test_time_is_kept_for_the_certificate_of_all_parts() -> None:
+    """Each search kept time for its own proof: within two seconds nine parts ended without any bound."""
+    from mace.solve.networks.parted import EACH, KEPT, _searching
+
+    clock = Hand()
+    short, long = (_searching(Deadline.after(seconds, clock), 9).left() for seconds in (1.0, 60.0))
+    assert short == pytest.approx(1 * (1 - KEPT))
+    assert long == pytest.approx(60 - 9 * EACH)
+    assert _searching(NEVER, 9) is NEVER

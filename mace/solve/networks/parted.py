@@ -30,6 +30,7 @@ class Asked(NamedTuple):
 
 
 ROUNDS = 3  # of turns: each begins anew
+KEPT, EACH = 0.5, 0.1  # of the time, or so many seconds a part: for the certificate of all parts, and its checker
 Searched: TypeAlias = Callable[[Witnesses, Asked, Point | None], Reply]  # what a search says at its end
 
 
@@ -63,7 +64,14 @@ def parted(witnesses: Witnesses, best: Point | None, asked: Asked, searched: Sea
     order = [nearest, *reversed(others)]
     distance_of = witnesses.question.distance_of
     searches = [search(part) for part in range(len(decision))]
-    return by_parts(searches, best, distance_of, asked.limits.deadline, order, asked.radius)
+    deadline = _searching(asked.limits.deadline, len(decision))
+    return by_parts(searches, best, distance_of, deadline, order, asked.radius)
+
+
+def _searching(deadline: Deadline, parts: int) -> Deadline:
+    """The time for the searches: each leaves some for its own proof, and that of all parts takes as long as theirs."""
+    left = deadline.left()
+    return deadline if not left else deadline.share(1 - min(KEPT, EACH * parts / left))
 
 
 def _of_part(

@@ -23,6 +23,7 @@ from mace.solve import by_parts
 from mace.solve.ensembles import greedy, lined, parted, plain, prover, stalled
 from mace.solve.ensembles.cells import ground
 from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Limits, ProvedBound, Refuted, Reply, Unknown
 from mace.space.axes import Point
 from mace.space.feature import Feature
@@ -211,3 +212,15 @@ def test_time_is_kept_for_the_certificate_of_all_parts() -> None:
     assert short == pytest.approx(1 * (1 - KEPT))
     assert long == pytest.approx(60 - 9 * EACH)
     assert _searching(NEVER, 9) is NEVER
+
+
+@pytest.mark.parametrize("seconds", [0.2, 5.0])
+def test_a_network_is_searched_part_by_part_where_there_is_time_for_a_look_at_each(seconds: float) -> None:
+    """Within half a second ten classes had no bound at all, where one search for all of them proves half."""
+    model, space, grid = perceptron(1)
+    question = Explainer(model, space, distance="l1").question(grid.iloc[37], None)[0]
+    assert len(question.goal.decision) == 3
+    limits = Limits(deadline=Deadline.after(seconds, Hand()))
+    reply = NetworkOracle(question).ask(None, limits)
+    assert isinstance(reply, Found) and reply.lower == question.distance_of(reply.point)
+    assert any(isinstance(node, GoalPart) for node in reply.proof or ()) == (seconds > 1)

@@ -68,6 +68,12 @@ def parted(witnesses: Witnesses, best: Point | None, asked: Asked, searched: Sea
     return by_parts(searches, best, distance_of, deadline, order, asked.radius)
 
 
+def has_time(deadline: Deadline, parts: int) -> bool:
+    """Whether there is time for a first look at each part; with less a search for all of them proves more."""
+    left = deadline.left()
+    return left is None or left >= EACH * parts
+
+
 def _searching(deadline: Deadline, parts: int) -> Deadline:
     """The time for the searches: each leaves some for its own proof, and that of all parts takes as long as theirs."""
     left = deadline.left()

@@ -101,12 +101,13 @@ class NetworkOracle(Witnessing):
         replay: Replay | None = None,
     ) -> Reply:
         """Find the nearest point with the goal within the radius, to within the gap, or prove that there is none."""
-        from mace.solve.networks.parted import Asked, parted
+        from mace.solve.networks.parted import Asked, has_time, parted
 
         self.witnesses.replay = replay
         asked, model = Asked(radius, strict, gap, limits), self.question.model
         assert isinstance(model, Network)
-        if len(model.layers) > 1 and len(self.question.goal.decision) > 1:
+        parts = len(self.question.goal.decision)
+        if len(model.layers) > 1 and parts > 1 and has_time(limits.deadline, parts):
             if best is None and radius is None:
                 first = self._search(self.witnesses, asked)
                 first.begin()

@@ -94,7 +94,7 @@ def nodes(columns: dict[str, Any], begin: list[int]) -> list[Any] | None:
     places, grouped = columns["places"], _grouped(begin)
 
     def split(k: Any) -> list[Any]:
-        if type(k) is not int or k < 0:
+        if type(k) is not int or k < 0 or type(places[k]) is not list or len(places[k]) != 2:
             raise ValueError("no number of a place")
         return ["split", *places[k]]
 
@@ -131,6 +131,8 @@ def _grouped(begin: list[int]) -> Callable[[Any], list[Any]]:
         return places[number]
 
     def grouped(numbers: Any) -> list[Any]:
+        if type(numbers) is not list:
+            raise TypeError("no list of nodes")
         if len(numbers) == 1:
             return [[*place(numbers[0])]]
         return [[t, *(n for _, n in of_tree)] for t, of_tree in groupby(map(place, numbers), key=lambda one: one[0])]

@@ -22,11 +22,11 @@ from mace.language.syntax import (
     OPERATORS,
     Apply,
     Expr,
+    LevelIndex,
     Levels,
     Name,
     Number,
     Op,
-    Place,
     Text,
     TooLargeError,
     Truth,
@@ -244,7 +244,7 @@ def not_meant(node: Apply, levels: Levels) -> tuple[str, str] | None:
                 f"`{show(name)}` and `{show(other)}` have levels in different orders, so that neither is more",
                 "Declare both with the same levels, or compare each with a level.",
             )
-        if numbers_of(own) is not None and not isinstance(other, Text | Place) and literal(other) is None:
+        if numbers_of(own) is not None and not isinstance(other, Text | LevelIndex) and literal(other) is None:
             return (
                 f"`{show(name)}` has levels, which are numbers, and `{show(other)}` is not one of them",
                 f"Compare it with one, such as `{show(name)} {node.op.value} {own[0]}`, or declare an integer.",

@@ -144,7 +144,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Place(Number):
+class LevelIndex(Number):
     """The index of a level, beside a name that stands for one; a number that people write there may mean the level."""
 
 
@@ -315,9 +315,9 @@ def coded(node: Apply, levels: Levels) -> Apply:
     """
     match node.args:
         case (Name(name=name), Text(value=value, span=span)) if name in levels:
-            return replace(node, args=(node.args[0], Place(Fraction(levels[name].index(value)), span)))
+            return replace(node, args=(node.args[0], LevelIndex(Fraction(levels[name].index(value)), span)))
         case (Text(value=value, span=span), Name(name=name)) if name in levels:
-            return replace(node, args=(Place(Fraction(levels[name].index(value)), span), node.args[1]))
+            return replace(node, args=(LevelIndex(Fraction(levels[name].index(value)), span), node.args[1]))
         case (Name(name=name) as one, Name(name=other) as two) if levels.get(name) != levels.get(other):
             return _of_other_levels(node, one, two, levels) if name in levels and other in levels else node
         case (Name(name=name) as one, other_side) if name in levels and (number := literal(other_side)) is not None:
@@ -338,7 +338,7 @@ _TESTS: dict[Op, Callable[[Fraction, Fraction], bool]] = {
 def literal(expr: Expr) -> Fraction | None:
     """The number that is written in a place; None for anything else."""
     match expr:
-        case Place():
+        case LevelIndex():
             return None
         case Number(value=value):
             return Fraction(value)
@@ -382,7 +382,7 @@ def _of_other_levels(node: Apply, one: Name, two: Name, levels: Levels) -> Apply
     else:
         op = node.op
     cases = [
-        _both(node, _is(two, at), Apply(op, (one, Place(Fraction(ours.index(level)))), node.span))
+        _both(node, _is(two, at), Apply(op, (one, LevelIndex(Fraction(ours.index(level)))), node.span))
         for at, level in enumerate(theirs)
     ]
     return _any(node, cases, one)
@@ -399,7 +399,7 @@ def _of_number(node: Apply, name: Name, number: Fraction, op: Op, levels: tuple[
 
 
 def _is(name: Name, index: int) -> Apply:
-    return Apply(Op.EQ, (name, Place(Fraction(index))), name.span)
+    return Apply(Op.EQ, (name, LevelIndex(Fraction(index))), name.span)
 
 
 def _both(node: Apply, one: Apply, other: Apply) -> Apply:

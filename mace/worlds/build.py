@@ -39,7 +39,7 @@ from mace.language import (
 )
 from mace.language.kinds import no_level, not_meant
 from mace.language.show import show_name
-from mace.language.syntax import COMPARISONS, Place, coded, fold, nodes_of, rebuilt, with_args, with_values
+from mace.language.syntax import COMPARISONS, LevelIndex, coded, fold, nodes_of, rebuilt, with_args, with_values
 from mace.problem.programs import inputs_of
 from mace.space.space import Space
 from mace.worlds.parts import Action, Consequence, Parameter
@@ -244,7 +244,7 @@ class _Builder:
                 mine = [Number(Fraction(levels[name].index(level))) for level in levels[other]]
                 made: Expr = mine[0]
                 for at, index in enumerate(mine[1:], 1):
-                    made = Apply(Op.IF, (Apply(Op.EQ, (value, Place(Fraction(at)))), index, made), value.span)
+                    made = Apply(Op.IF, (Apply(Op.EQ, (value, LevelIndex(Fraction(at)))), index, made), value.span)
                 return made
             case Apply(op=Op.IF, args=(test, then, other_value)):
                 parts = (self._expr(test, levels), *(self._level(v, name, levels) for v in (then, other_value)))

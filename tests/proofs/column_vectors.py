@@ -44,6 +44,15 @@ IN_COLUMNS: dict[str, Any] = {
     "a node below 0": pair(trees=[[], [-1]]),
     "true is no number of a node": columns(trees=[[2, True]]),
     "a number for a list of nodes": columns(trees=[2]),
+    "an object for a list of no nodes": pair(trees=[{}, [5]]),
+    "a text for a list of no nodes": pair(trees=["", [5]]),
+    "an object for a place, where nothing is left": columns(
+        rules="ssoosto", places=[[0, -1], {"0": 0, "3": 3}, [0, 3]], splits=[0, 1, 2],
+        others=[["empty"], ["empty"], ["rule", 0]],
+    ),
+    "a place where nothing is left": columns(
+        rules="ssoosto", places=[[0, -1], [0, 3]], splits=[0, 1, 1], others=[["empty"], ["empty"], ["rule", 0]],
+    ),
     "a letter that there is not": columns(rules="stx"),
     "a rule without an entry": columns(rules="stot"),
     "an entry without a rule": columns(trees=[[2], [2]]),

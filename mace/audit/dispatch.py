@@ -55,7 +55,8 @@ def answered(request: Request) -> Audit:
         plan = Audit([], {}, named, tuple(request.protected), _about(request, task, len(queries)), request.random_state)
         store.keep_plan(plan, [(query.key, query.row, query.label) for query in queries])
         records = dispatch.all(queries)
-        extra = {part: dispatch.all(more) for part, more in _further(request, base, queries, records)}
+        numbers = not task.explainer.table.classes
+        extra = {part: dispatch.all(more) for part, more in _further(request, base, queries, records, numbers)}
         done = replace(plan, records=records, extra=extra, asked=dispatch.count)
         store.keep_run(done)
     return done
@@ -67,9 +68,13 @@ def _label(name: object) -> str:
 
 
 def _further(
-    request: Request, base: str, queries: Sequence[Query], records: Sequence[Record]
+    request: Request, base: str, queries: Sequence[Query], records: Sequence[Record], numbers: bool
 ) -> Iterator[tuple[str, list[Query]]]:
-    """The questions of the findings: flips and costs for each protected feature, cores for rows without recourse."""
+    """The questions of the findings: flips and costs for each protected feature, cores for rows without recourse.
+
+    numbers: the model predicts a number, so that there is no other decision to ask for: a flip has the goal, and is
+             asked of the rows that lack it.
+    """
 
     def again(part: str, query: Query, **how: Any) -> Query:
         return replace(query, key=digest(base, part, query.values), part=part, **how)
@@ -78,7 +83,8 @@ def _further(
     for name in request.protected:
         part = f"flip:{name}"
         if request.flips:
-            yield part, [again(part, q, alone=(name,), any_goal=True) for q, r in pairs if r.failure != "error"]
+            some = [q for q, r in pairs if r.failure != "error" and not (numbers and r.has_goal)]
+            yield part, [again(part, query, alone=(name,), any_goal=not numbers) for query in some]
         # A nearest counterfactual that leaves the feature alone stays the nearest when the feature must stay.
         using = [query for query, record in pairs if name in record.changes]
         feature = request.space[name]
@@ -92,8 +98,8 @@ def _further(
     if blocked and cores > 0:
         import random
 
-        some = blocked if len(blocked) <= cores else random.Random(request.random_state).sample(blocked, cores)
-        yield "core", [again("core", query, core=True) for query in sorted(some, key=lambda q: q.row)]
+        drawn = blocked if len(blocked) <= cores else random.Random(request.random_state).sample(blocked, cores)
+        yield "core", [again("core", query, core=True) for query in sorted(drawn, key=lambda q: q.row)]
 
 
 class Dispatch:

@@ -93,6 +93,11 @@ class Record:
         return not self.failure and is_final(self.status)
 
     @property
+    def has_goal(self) -> bool:
+        """Whether the row has the goal as it is."""
+        return self.status == "optimal" and not self.changes
+
+    @property
     def certified(self) -> bool:
         """Whether the checker accepted a certificate of this row."""
         return self.proof == "accepted"

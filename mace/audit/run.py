@@ -53,7 +53,8 @@ def audit(
     certificates: a folder for the certificate of each row and the file of their model; `check` checks each. Where
                 solvers answered, what they refuted is written instead, and never counted as certified.
     protected:  features on which no decision should rest. For each the audit also asks which decisions flip when it
-                alone changes (unless `flips` is False), and what it costs not to use it.
+                alone changes (unless `flips` is False), and what it costs not to use it. Where the model predicts a
+                number, a decision is whether it lies within the goal.
     cores:      for how many rows without recourse to ask which rules and restrictions block them.
     random_state: of the bootstrap and of the choice of rows for `cores`.
     progress:   whether to show a bar on stderr; None: if it is a terminal.

@@ -11,6 +11,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeRegressor
 from typer.testing import CliRunner
 
 import mace
@@ -101,6 +102,21 @@ def test_a_model_that_does_not_see_sex_never_flips_by_it():
     audit = mace.audit(model, faults.space(), frame, goal=1, limit=8, n_jobs=1, protected=["Sex"])
     (flips,) = audit.findings.flips
     assert (flips.flips.count, flips.never.count, flips.undecided) == (0, 8, 0)
+
+
+def test_a_number_flips_where_sex_alone_brings_it_into_the_goal():
+    frame = faults.people()
+    earned = frame["Income"] + 30 * (frame["Sex"] == "Male")
+    model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(faults.space().encode(frame), earned)
+    rows = frame.iloc[:20]
+    audit = mace.audit(model, faults.space(), rows, goal="y >= 70", rows="all", n_jobs=1, protected=["Sex"])
+    (flips,) = audit.findings.flips
+    other = rows.assign(Sex=rows["Sex"].map({"Female": "Male", "Male": "Female"}))
+    now, then = (model.predict(faults.space().encode(some)) >= 70 for some in (rows, other))
+    assert flips.undecided == 0
+    assert flips.flips.of == (~now).sum()
+    assert {example["row"] for example in flips.examples} == set(np.flatnonzero(~now & then))
+    assert flips.flips.count > 0
 
 
 def test_the_cost_of_forbidding_a_feature_is_what_explaining_without_it_says():

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from mace.audit.grouped import rank
 from mace.audit.intervals import Estimate, Share, estimate, share
 from mace.audit.record import Record
 
@@ -212,7 +213,7 @@ def _members(records: Sequence[Record], groups: Mapping[str, Sequence[str]]) -> 
     """Everyone, then each group."""
     out = [("everyone", "everyone", records)]
     for by, labels in groups.items():
-        for group in sorted(set(labels)):
+        for group in sorted(set(labels), key=rank):
             out.append((by, group, [r for r, label in zip(records, labels, strict=True) if label == group]))
     return out
 

@@ -100,8 +100,18 @@ def grouped(records: Sequence[Record], groups: Mapping[str, Sequence[str]], name
         raise RowError("the audit has no groups", hint='Ask with groups=["Sex"].')
     table = pd.DataFrame([_figures(record) for record in records], columns=list(_COLUMNS))
     labels = [pd.Series(list(groups[name]), name=name, dtype=object) for name in names]
-    parts = {key if len(names) > 1 else key[0]: _measured(some) for key, some in table.groupby(labels)}
+    found = sorted(table.groupby(labels), key=lambda pair: [rank(str(group)) for group in pair[0]])
+    parts = {key if len(names) > 1 else key[0]: _measured(some) for key, some in found}
     return GroupFrame(_measured(table), pd.DataFrame(parts).T.rename_axis(list(names)))
+
+
+def rank(group: str) -> tuple[bool, float, str]:
+    """Where a group stands among the others: numbers by what they are, before all texts."""
+    try:
+        value = float(group)
+    except ValueError:
+        return True, 0.0, group
+    return (False, value, group) if value == value else (True, 0.0, group)
 
 
 _COLUMNS = ("infeasible", "undecided", "distance", "changes")

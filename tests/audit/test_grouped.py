@@ -33,6 +33,14 @@ def test_each_group_has_its_figures(audit):
     assert (found.overall["rows"], found.overall["no_recourse"]) == (6, 1 / 6)
 
 
+def test_groups_that_are_numbers_stand_in_their_order():
+    records = [made.found(n, Fraction(1, n + 2)) for n in range(5)]
+    audit = made.audit(records=records, extra={}, groups={"Age": ["10", "9", "None", "nan", "-2.5"]})
+    in_order = ["-2.5", "9", "10", "None", "nan"]
+    assert list(audit.by_group("Age").by_group.index) == in_order
+    assert [line.group for line in audit.findings.no_recourse] == ["everyone", *in_order]
+
+
 def test_differences_and_ratios_are_fairlearns(audit):
     found = audit.by_group("Sex")
     assert found.difference()["no_recourse"] == 1 / 3 and found.difference("to_overall")["no_recourse"] == 1 / 6

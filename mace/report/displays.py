@@ -205,39 +205,49 @@ class NoRecourseDisplay(AuditDisplay):
 class BoundsDisplay(AuditDisplay):
     """Lower and upper bound of every row that has both, nearest first: the gap is what is not known.
 
-    bounds: (lower, upper) a row;  without: rows with neither a distance nor a proof that there is none.
+    bounds:  (lower, upper) a row.
+    without: how many rows have neither a distance nor a proof that there is none.
+    proved:  of how many rows with a distance it is proved that nothing is nearer, by more than `gap` at most.
     """
 
     title = "Lower and upper bound of the distance, row by row"
     height = 2.7
 
-    def __init__(self, bounds: Sequence[tuple[float, float]], without: int = 0, distance_name: str = "") -> None:
+    def __init__(
+        self,
+        bounds: Sequence[tuple[float, float]],
+        without: int = 0,
+        distance_name: str = "",
+        *,
+        proved: int = 0,
+        gap: float = 0.0,
+    ) -> None:
         self.bounds = sorted(bounds, key=lambda pair: (pair[1], pair[0]))
-        self.without = without
+        self.without, self.proved, self.gap = without, proved, gap
         self.distance_name = distance_name
 
     @classmethod
     def of(cls, audit: Audit) -> Self:
-        pairs = [
-            (record.lower_bound, record.distance)
+        rows = [
+            (record.lower_bound, record.distance, record.proved)
             for record in audit.records
             if record.distance is not None and record.lower_bound is not None
         ]
-        without = sum(record.distance is None and record.outcome != "infeasible" for record in audit.records)
-        return cls(pairs, without, str(audit.about.get("distance", "")))
-
-    @property
-    def closed(self) -> int:
-        """How many rows have no gap."""
-        return sum(lower == upper for lower, upper in self.bounds)
+        gaps = [upper - lower for lower, upper, proved in rows if proved]
+        return cls(
+            [(lower, upper) for lower, upper, _ in rows],
+            sum(record.distance is None and record.outcome != "infeasible" for record in audit.records),
+            str(audit.about.get("distance", "")),
+            proved=len(gaps),
+            gap=max(gaps, default=0.0),
+        )
 
     @property
     def alt(self) -> str:
         widest = max((upper - lower for lower, upper in self.bounds), default=0.0)
         gap = f"; the widest gap is {number(widest, 4, 'up')}" if widest else ""
-        return (
-            f"{self.closed} of {len(self.bounds)} rows with a counterfactual have gap 0{gap}; {self.without} have none"
-        )
+        proved = f"{self.proved} of {len(self.bounds)} rows with a counterfactual are proved to have no nearer one"
+        return f"{proved}{gap}; {self.without} rows have neither one nor a proof that there is none"
 
     def _draw(self, ax: Axes) -> None:
         marks = thinned(list(enumerate(self.bounds, start=1)))

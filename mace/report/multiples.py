@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mace.base.figures import number, percent
-from mace.present.drawing import BLUE, FAINT, GREY, ORANGE, plain
+from mace.present.drawing import BLUE, FAINT, GREY, LONGEST, ORANGE, plain
 from mace.report.displays import AuditDisplay, members, name_of
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 COLUMNS, MOST_PANELS = 3, 9
 MOSTLY = 0.95  # of the rows of a group are shown, where the others would leave them no room
+TITLES = 7.5  # points
+GAP = 1.5  # points between the titles of neighbours
 ACROSS, DOWN = 1.16, 1.62  # from one panel to the next, in widths and heights of a panel
 
 
@@ -43,19 +45,24 @@ class Reach:
 
 
 class ReachDisplay(AuditDisplay):
-    """For which share of each group a change of a given size is enough, a panel a group."""
+    """For which share of each group a change of a given size is enough, a panel a group.
+
+    by: what all groups are groups of, which then stands once, below the panels, and not above each of them.
+    """
 
     title = "For which share of each group a change of a given size is enough"
 
-    def __init__(self, everyone: Reach, groups: Sequence[Reach], distance_name: str = "") -> None:
+    def __init__(self, everyone: Reach, groups: Sequence[Reach], distance_name: str = "", by: str = "") -> None:
         self.everyone = everyone
         self.groups = list(groups)
         self.distance_name = distance_name
+        self.by = by
 
     @classmethod
     def of(cls, audit: Audit) -> Self:
         everyone, *groups = (_reach(audit, line.by, line.group) for line in audit.findings.no_recourse)
-        return cls(everyone, groups, str(audit.about.get("distance", "")))
+        (by, *others) = audit.groups or [""]
+        return cls(everyone, groups, str(audit.about.get("distance", "")), "" if others else by)
 
     @property
     def panels(self) -> list[Reach]:
@@ -103,7 +110,6 @@ class ReachDisplay(AuditDisplay):
             low = [base + group.share(one * farthest) for one in both]
             high = [base + bisect_right(group.possible, one * farthest) / max(1, group.rows) for one in both]
             ax.fill_between([left + one for one in both], low, high, step="post", color=ORANGE, alpha=0.5, linewidth=0)
-            ax.text(left, base + 1.1, f"{plain(group.name, 19)} ({group.rows:,})", fontsize=7.5, va="bottom")
             # Those of neighbours keep apart.
             ax.text(left, base - 0.06, "0", fontsize=8.5, va="top", ha="left")
             ax.text(left + 1, base - 0.06, number(farthest, 2), fontsize=8.5, va="top", ha="right")
@@ -116,7 +122,32 @@ class ReachDisplay(AuditDisplay):
         ax.set_xlim(-0.06, max(1, min(COLUMNS, len(panels))) * ACROSS - 0.04)
         ax.set_ylim(-rows[-1] * DOWN - 0.25, 1.4)
         ax.spines[["left", "bottom"]].set_visible(False)
-        ax.set_xlabel(f"{plain(self.distance_name)} distance".strip())
+        by = f", by {plain(self.by)}" if self.by else ""
+        ax.set_xlabel(f"{plain(self.distance_name)} distance{by}".strip())
+        self._name(ax)
+
+    def _name(self, ax: Axes) -> None:
+        """Write above each panel whose it is, cut to the room that the layout leaves there."""
+        figure = ax.get_figure(root=True)
+        assert figure is not None
+        figure.draw_without_rendering()
+        left, right = ax.get_xlim()
+        room = ax.get_window_extent().width / figure.dpi * 72 * ACROSS / (right - left) - GAP
+        for place, group in enumerate(self.panels):
+            name = group.name.removeprefix(f"{self.by}: ") if self.by else group.name
+            above = -(place // COLUMNS) * DOWN + 1.1
+            ax.text(place % COLUMNS * ACROSS, above, _title(name, group.rows, room), fontsize=TITLES, va="bottom")
+
+
+def _title(name: str, rows: int, room: float) -> str:
+    """The name of a group, cut so that it has room (points) beside how many rows it has."""
+    from matplotlib.textpath import TextPath
+
+    for longest in range(LONGEST, 6, -1):
+        title = f"{plain(name, longest)} ({rows:,})"
+        if TextPath((0, 0), title, size=TITLES).get_extents().width <= room:
+            break
+    return title
 
 
 def _stairs(values: Sequence[float], rows: int, farthest: float) -> tuple[list[float], list[float]]:

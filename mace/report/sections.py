@@ -213,9 +213,10 @@ def reach(audit: Audit) -> Section | None:
 def bounds(audit: Audit) -> Section:
     """Lower and upper bound of every row."""
     display = BoundsDisplay.of(audit)
+    by_more = f" by more than {number(display.gap, 2, 'up')}" if display.gap else ""
     words = [
-        f"{display.closed:,} of {counted_rows(len(display.bounds))} with a counterfactual have gap 0: what was found "
-        f"is the nearest. {display.without:,} have neither a counterfactual nor a proof that there is none."
+        f"Of {display.proved:,} of {counted_rows(len(display.bounds))} with a counterfactual it is proved that nothing "
+        f"is nearer{by_more}. {display.without:,} have neither a counterfactual nor a proof that there is none."
     ]
     plot = plot_of(
         display,

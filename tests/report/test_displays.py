@@ -24,7 +24,7 @@ from mace.present.words import bracketed
 from mace.report.displays import MOST_GROUPS, BoundsDisplay, DistanceDisplay
 from mace.report.multiples import Reach, ReachDisplay
 from mace.report.plots import DISPLAYS
-from mace.report.sections import reach
+from mace.report.sections import bounds, reach
 from mace.solve.driver import Bracket
 from tests.audit import faults
 from tests.report import made
@@ -68,10 +68,22 @@ def test_many_groups_are_cut_in_the_plot():
     assert len(ax.get_yticks()) == MOST_GROUPS
 
 
-def test_the_bounds_say_how_many_have_no_gap():
+def test_the_bounds_say_of_how_many_rows_it_is_proved_that_nothing_is_nearer():
     display = BoundsDisplay.of(made.audit())
-    assert display.closed == 2
-    assert display.alt == "2 of 3 rows with a counterfactual have gap 0; the widest gap is 0.25; 3 have none"
+    assert (display.proved, display.gap) == (2, 0)
+    assert display.alt == (
+        "2 of 3 rows with a counterfactual are proved to have no nearer one; the widest gap is 0.25; "
+        "3 rows have neither one nor a proof that there is none"
+    )
+
+
+def test_a_row_that_is_proved_up_to_the_rounding_of_a_linear_model_is_proved():
+    near = replace(made.found(0, Fraction(1, 3)), lower_bound=0.33333)
+    audit = made.audit(records=[near, made.found(1, Fraction(1, 2))], extra={}, groups={})
+    assert bounds(audit).words == [
+        "Of 2 of 2 rows with a counterfactual it is proved that nothing is nearer by more than 3.4e-6. "
+        "0 have neither a counterfactual nor a proof that there is none."
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -170,8 +182,10 @@ def test_the_tables_of_a_notebook_wrap_and_are_those_of_the_text():
     assert set(re.sub("[─━]+", " ", str(audit)).replace("&amp;", "&").split()) <= set(plain.split())
 
 
-def test_small_multiples_do_not_write_into_their_neighbours():
-    names = ("Job: self-employed", "Job: civil servant", "Sex: female")
+@pytest.mark.parametrize(
+    "names", [("Job: self-employed", "Job: civil servant", "Sex: female"), ("NEAR THE OCEAN, OR ON AN ISLAND",) * 3]
+)
+def test_small_multiples_do_not_write_into_their_neighbours(names: tuple[str, ...]):
     one = Reach("everyone", 1234, (0.01, 0.02), (0.01, 0.02))
     display = ReachDisplay(one, [replace(one, name=name) for name in names], "l1")
     with style():
@@ -181,4 +195,13 @@ def test_small_multiples_do_not_write_into_their_neighbours():
         canvas.draw()
         boxes = [text.get_window_extent(canvas.get_renderer()) for text in ax.texts]
     assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
-    assert {text.get_text() for text in ax.texts} >= {f"{name} (1,234)" for name in names}
+    if len(names[0]) < 20:
+        assert {text.get_text() for text in ax.texts} >= {f"{name} (1,234)" for name in names}
+
+
+def test_what_all_groups_are_groups_of_stands_once():
+    names = ["NEAR OCEAN", "NEAR BAY", "INLAND"]
+    records = [made.found(n, Fraction(1, n + 2)) for n in range(3)]
+    ax = ReachDisplay.of(made.audit(records=records, extra={}, groups={"ocean_proximity": names})).plot().ax_
+    assert {text.get_text() for text in ax.texts} >= {f"{name} (1)" for name in names}
+    assert ax.get_xlabel().endswith("distance, by ocean_proximity")

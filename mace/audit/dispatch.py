@@ -200,6 +200,7 @@ def _about(request: Request, task: Task, rows: int) -> dict[str, Any]:
         "model": explainer.table.name,
         "space": task.space.name,
         "goal": None if task.goal is None else str(task.goal),
+        "wanted": None if task.goal is None else task.goal.named(task.space.called),
         "distance": explainer.distance.name,
         "rules": [rule.source for rule in explainer.rules],
         "restrictions": {f.name: f.change for f in task.space.features if f.change != "any"},

@@ -71,7 +71,7 @@ def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | No
                 f"no letter is written about row {who}, of which the audit knows no decision ({why})",
                 hint="`mace audit --resume` asks again about rows that failed.",
             )
-        goal = audit.about.get("goal")
+        goal = audit.about.get("wanted") or audit.about.get("goal")
         status, decision, wanted = record.status, record.decision, "another decision" if goal is None else str(goal)
         found = {name: (pair[0], pair[1]) for name, pair in record.changes.items()}
     digests = [pair for pair in person.proof if pair.code and "igest" in pair.term]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -80,8 +81,10 @@ def named(about: Mapping[str, Any], label: object) -> str:
 
 
 def goal_of(about: Mapping[str, Any]) -> str:
-    """The goal in words, from what the audit says of itself."""
-    goal = about.get("goal", NOT_KNOWN)
+    """The goal in words, from what the audit says of itself: `approved (1)`."""
+    goal, wanted = about.get("goal", NOT_KNOWN), about.get("wanted")
+    if isinstance(goal, str) and wanted is not None:
+        return str(wanted) if wanted == re.sub("['\"]", "", goal) else f"{wanted} ({goal})"
     if isinstance(goal, list):
         return ", ".join(named(about, label) for label in goal)
     return "any other decision" if goal is None else named(about, goal)

@@ -279,6 +279,18 @@ def test_a_letter_says_in_plain_words_what_would_have_been_enough():
         to_html(made.audit(), template="letter")
 
 
+@pytest.mark.usefixtures("words_only")
+def test_a_goal_stands_as_people_call_it_and_without_the_quotes_of_python():
+    plain = made.audit(about=made.ABOUT | {"goal": "'dear'", "wanted": "dear", "decisions": {}})
+    assert parts.goal_of(plain.about) == "dear"
+    assert "it would have decided: dear" in Parsed(to_html(plain, 0, template="letter")).words()
+    two = made.audit(about=made.ABOUT | {"goal": "anything but 'bad'", "wanted": "fair or good", "decisions": {}})
+    assert parts.goal_of(two.about) == "fair or good (anything but 'bad')"
+    likely = made.audit(about=made.ABOUT | {"goal": "p(1) >= 0.7", "wanted": "p(approved) >= 0.7"})
+    assert parts.goal_of(likely.about) == "p(approved) >= 0.7 (p(1) >= 0.7)"
+    assert "it would have decided: p(approved) >= 0.7" in Parsed(to_html(likely, 0, template="letter")).words()
+
+
 def test_a_letter_shows_a_value_as_it_is():
     assert HOSTILE not in to_html(made.audit(HOSTILE), 1, template="letter")
 

@@ -169,6 +169,15 @@ def test_a_goal_that_names_no_class_lists_the_classes():
         wanted(None, ())
 
 
+def test_a_goal_that_names_a_feature_is_refused():
+    with pytest.raises(GoalError, match="bmi is a feature, and a goal is about the number") as caught:
+        wanted("bmi <= 30", (), features=["age", "bmi"])
+    assert caught.value.hint is not None and "`bmi <= 30`" in caught.value.hint
+    assert wanted("y <= 30", (), features=["age", "bmi"]) == Value(Between(high=30.0), "y")
+    number = Value(Between(high=30.0))  # nobody called it anything
+    assert wanted(number, (), features=["y"]) is number
+
+
 def test_a_hint_begins_with_a_word():
     with pytest.raises(GoalError) as caught:
         wanted("p(1) >= 2", (0, 1), called={"0": "refused", "1": "approved"})

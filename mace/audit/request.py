@@ -13,7 +13,6 @@ from mace.base.deadline import Deadline
 from mace.base.escape import short
 from mace.base.files import make_folder
 from mace.errors import GoalError, MaceError
-from mace.problem.goal_text import wanted
 from mace.solve.choice import known
 from mace.solve.protocol import Gap, jobs_asked, memory_asked
 from mace.space.space import Space
@@ -103,7 +102,7 @@ class Request:
         )
         if self.goal is not None:
             explainer = task.explainer
-            task = replace(task, goal=wanted(self.goal, explainer.table.classes, called=explainer.space.decisions))
+            task = replace(task, goal=explainer.wanted(self.goal))
             # What was read stays read.
             task.__dict__["explainer"] = explainer
         return task

@@ -209,9 +209,14 @@ class Explainer:
             inputs=inputs,
         )
 
+    @checked
+    def wanted(self, goal: GoalSpec, decision: Label | None = None) -> Wanted:
+        """What a goal means of this model and this space; None: anything but `decision`. Raises GoalError."""
+        return wanted(goal, self.table.classes, decision, self.space.decisions, self.space.names)
+
     def _aimed(self, draft: Question, goal: GoalSpec, decision: Label) -> Question:
         """A question with its goal."""
-        spec = wanted(goal, self.table.classes, decision, self.space.decisions)
+        spec = self.wanted(goal, decision)
         asked, table = _LOWERED.get(self.table, (spec, repr(spec)), lambda: lower(spec, self.table))
         return draft.aimed(asked, table)
 

@@ -44,7 +44,7 @@ def aim_of(
             hint="Give goal=mace.Targets({name: value}); of a MultiOutputClassifier also mace.OneOutput(model, 0).",
         )
     classes = _classes(box, goal, decision, observed)
-    spec = wanted(goal, classes, decision, space.decisions)
+    spec = wanted(goal, classes, decision, space.decisions, space.names)
     if isinstance(spec, Margin) and spec.in_score:
         raise GoalError(f"`{spec}`: the scores of a model that is only asked are not known", hint="Ask for a class.")
     if isinstance(spec, (Probability, Margin)) and box.probabilities is None:

@@ -28,7 +28,6 @@ from mace.explain.goal_rows import have_goal
 from mace.metrics import measures
 from mace.metrics.frames import answers, framed, paired
 from mace.metrics.validity import valid
-from mace.problem.goal_text import wanted
 from mace.space.space import Space
 
 if TYPE_CHECKING:
@@ -184,7 +183,7 @@ def compare(
         elif optimum:
             optima[name] = _given(optimum, rows, len(named))
         notes += _about(name if len(named) > 1 else "", optima.get(name))
-        explained = wanted(goal, explainer.table.classes, called=explainer.space.decisions)
+        explained = explainer.wanted(goal)
         having = have_goal(explainer, same.data, explained) if outcome is None else list(outcome)
         if len(having) != len(same.data):
             raise MaceError(

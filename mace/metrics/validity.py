@@ -11,7 +11,6 @@ from mace.errors import GoalError
 from mace.explain.explainer import Explainer
 from mace.explain.goal_rows import have_goal
 from mace.metrics.frames import answers
-from mace.problem.goal_text import wanted
 from mace.space.space import Space
 
 if TYPE_CHECKING:
@@ -33,9 +32,7 @@ def valid(model: object, space: Space, counterfactuals: pd.DataFrame, goal: Goal
     given = answers(counterfactuals, space)
     found = np.zeros(len(counterfactuals), dtype=bool)
     if given.any():
-        found[given] = have_goal(
-            explainer, counterfactuals[given], wanted(goal, explainer.table.classes, called=explainer.space.decisions)
-        )
+        found[given] = have_goal(explainer, counterfactuals[given], explainer.wanted(goal))
     return found
 
 

@@ -33,7 +33,6 @@ from mace.explain.safe import BoxesAround, Safe
 from mace.present.html import template
 from mace.present.menu_views import ending, moves, range_words
 from mace.present.words import chance
-from mace.problem.goal_text import wanted
 from mace.space.feature import Change, Feature
 
 if TYPE_CHECKING:
@@ -62,8 +61,7 @@ class Live:
     @property
     def wanted(self) -> str:
         """What is wanted, as people call it."""
-        space = self.explainer.space
-        return wanted(self.goal, self.explainer.table.classes, called=space.decisions).named(space.called)
+        return self.explainer.wanted(self.goal).named(self.explainer.space.called)
 
     def first(self) -> int:
         """The first row that lacks what is wanted, of those at the top of the table; 0 if all have it."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from mace.base.escape import short
 from mace.base.exact import as_written, nearest
@@ -32,13 +32,18 @@ from mace.tables.table import Label
 
 
 def wanted(
-    goal: object, classes: Sequence[Label], present: Label | None = None, called: Mapping[str, str] | None = None
+    goal: object,
+    classes: Sequence[Label],
+    present: Label | None = None,
+    called: Mapping[str, str] | None = None,
+    features: Collection[str] = (),
 ) -> Wanted:
     """What a caller means by a goal.
 
     goal:    None for anything but the present class; a label, several labels, a text, or an object of this file.
     classes: the model's; none for a model that predicts a number.
     called:  what people call a class, by its text; a text that names no class may name it so.
+    features: names that a text may not give to the number that a model predicts: those of the features.
     Raises GoalError for what is no goal of such a model.
     """
     if isinstance(goal, (Classes, Probability, Value, Margin)):
@@ -51,7 +56,7 @@ def wanted(
         return Classes(known([plain(label) for label in goal], classes))
     label = plain(goal)
     if isinstance(label, str) and label not in classes:
-        return _parse_called(label, classes, called or {})
+        return _not_of(features, label, _parse_called(label, classes, called or {}))
     return Classes(known([label], classes))
 
 
@@ -88,6 +93,16 @@ def parse(text: str, classes: Sequence[Label]) -> Wanted:
             raise GoalError(f"the margin of the goal `{text}` must be > 0")
         return Margin(_labels(found[1], classes, one=True)[0], by, bool(found[3]))
     return Classes(frozenset(_labels(text, classes)))
+
+
+def _not_of(features: Collection[str], text: str, found: Wanted) -> Wanted:
+    """A goal that names no feature: it is about what the model predicts, whatever it calls that."""
+    if isinstance(found, Value) and found.name in features:
+        raise GoalError(
+            f"`{text}`: {found.name} is a feature, and a goal is about the number that the model predicts",
+            hint=f"Call that number anything else. What a feature may become is a rule: `{text}`.",
+        )
+    return found
 
 
 def _parse_called(text: str, classes: Sequence[Label], called: Mapping[str, str]) -> Wanted:

@@ -9,13 +9,14 @@ need them.
 from __future__ import annotations
 
 import functools
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from mace.base.suggestions import among, meant
+from mace.base.suggestions import among, few, meant
 from mace.cli.alive import alive
 from mace.cli.output import Format, say
 from mace.errors import FileError, MaceError, RowError
@@ -108,8 +109,11 @@ class Given(Trained):
     ] = None
     drop: Annotated[str | None, typer.Option("--drop", help="Columns of a CSV file to leave out: Id,Date.")] = None
 
-    def read_table(self) -> tuple[pd.DataFrame, Space]:
-        """The table, and the space: the one given, the data set's own, or one inferred (and said so on stderr)."""
+    def read_table(self, *, shown: bool = False) -> tuple[pd.DataFrame, Space]:
+        """The table, and the space: the one given, the data set's own, or one inferred (and said so on stderr).
+
+        shown: the command shows the whole space: then the features are not told of on stderr.
+        """
         from mace import datasets
         from mace.space.space import Space
 
@@ -124,6 +128,7 @@ class Given(Trained):
             dataset = datasets.load(self.data)
             return dataset.X, read_space(self.space) if self.space else dataset.space
         from mace.cli.table import as_declared, read_csv
+        from mace.explain.inferred import questions
 
         known = f"Data sets by name: {', '.join(datasets.NAMES)}."
         frame = read_csv(self.data, meant(self.data, datasets.NAMES, known))
@@ -140,12 +145,13 @@ class Given(Trained):
             space = read_space(self.space)
             return as_declared(frame, self.data, space), space
         taken, left = self._taken(frame)
-        inferred = Space.from_frame(frame[taken])
-        say(f"no --space given; inferred from {self.data}:", err=True)
+        inferred = Space.from_frame(frame[taken], name=Path(self.data).stem)
+        lines = questions(inferred) if shown else _told(inferred, self.data)
         if left:
-            say(f"  left out, since the model does not take them: {', '.join(left)}", err=True)
-        for note in inferred.notes:
-            say(f"  {note}", err=True)
+            lines = [f"left out, since the model does not take them: {', '.join(left)}", *lines]
+        say(f"no --space given; inferred from {self.data}{':' if lines else ''}", err=True)
+        for line in lines:
+            say(f"  {line}", err=True)
         return frame, inferred
 
     def _taken(self, frame: pd.DataFrame) -> tuple[list[Any], list[str]]:
@@ -167,6 +173,27 @@ class Given(Trained):
         from mace import datasets
 
         return datasets.load(self.data).goal if self.data in datasets.NAMES else None
+
+
+MOST_TOLD = 24  # features of an inferred space that stderr has a line for
+
+
+def _told(space: Space, data: str) -> list[str]:
+    """What was taken for granted, a line a feature; of many features how many of each kind."""
+    from collections import Counter
+
+    from mace.explain.inferred import questions
+
+    inspect = f"mace inspect --data {shlex.quote(data)}"
+    otherwise = f"to say otherwise: {inspect} --save space.toml, edit it, and --space space.toml"
+    if len(space.features) <= MOST_TOLD:
+        return [*space.notes, otherwise]
+    kinds = Counter(feature.kind for feature in space.features)
+    counted = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    lines = [f"{len(space.features)} features, each with the values observed: {counted}"]
+    if still := [f.name for f in space.features if f.numeric and f.lower == f.upper]:
+        lines.append(f"with one value only, so that they cannot change: {few(still)}")
+    return [*lines, *questions(space), f"to see each: {inspect}", otherwise]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,10 @@ from mace.base.formats import schema_of
 from mace.cli.options import FormatOption, Given, Measured, RowAndGoal, SpaceOption, Trained, read_space
 from mace.cli.output import Format, print_json, say, terminal
 from mace.cli.resolve import question_of, space_of
-from mace.errors import MaceError
+from mace.errors import FileError, MaceError
+
+if TYPE_CHECKING:
+    from mace.space.space import Space
 
 
 class Target(str, Enum):
@@ -86,6 +89,9 @@ def inspect(
     world: Annotated[
         str | None, typer.Option("--world", help="A world (.mace) over the space, or the name of one that is known.")
     ] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Write the space to this new file (TOML), to be edited: --space FILE.")
+    ] = None,
     format: FormatOption = Format.text,
 ) -> None:
     """Show the space, the model and the world as understood."""
@@ -106,7 +112,20 @@ def inspect(
         report["model"] = describe_model(given.read_model(), space)
     if not report:
         raise MaceError("nothing to inspect", hint="Give --model, --space, --data or --world.")
+    if save is not None:
+        _save(space, save)
     if format is Format.json:
         print_json(schema_of("inspection") | report)
     else:
         terminal().print(render(report))
+
+
+def _save(space: Space | None, path: Path) -> None:
+    """Write a space as a text to edit; what may have been edited is not written over."""
+    if space is None:
+        raise MaceError("--save writes a space", hint="Give --space or --data beside it.")
+    if path.exists():
+        raise FileError(f"{path} is there already, and may have been edited", hint="Name a file that is new.")
+    space.save(path)
+    way = 'change = "fixed" or "increase", step, unit, missing'
+    say(f"space written to {path}; what a feature may have: {way}; then give it as --space {path}", err=True)

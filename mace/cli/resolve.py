@@ -99,11 +99,11 @@ def planned_of(given: Given, world: str | None, goal: object) -> Planned:
 
 
 def space_of(given: Given) -> Space:
-    """The space that is given, or that of the data."""
+    """The space that is given, or that of the data, for a command that shows it."""
     from mace import datasets
 
     if given.space is not None:
         return read_space(given.space)
     if given.data in datasets.PERSONS:
         return datasets.load(given.data).space
-    return given.read_table()[1]
+    return given.read_table(shown=True)[1]

@@ -251,6 +251,44 @@ def test_an_audit_without_certificates_shows_no_share_of_them(tree, table, tmp_p
     assert "No certificates were asked for" in page.read_text()
 
 
+def test_the_space_of_a_csv_file_is_written_to_be_edited_and_an_edited_one_stays(table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("people.csv", index=False)
+    wanted_file = ["inspect", "--data", "people.csv", "--target", "Good", "--save", "people.toml"]
+    first = CliRunner().invoke(app, wanted_file)
+    assert first.exit_code == 0 and "space people: 4 features" in first.stdout
+    assert mace.Space.load("people.toml") == mace.Space.from_frame(table.drop(columns="Good"), name="people")
+    edited = Path("people.toml").read_text().replace('kind = "integer"', 'kind = "integer"\nchange = "fixed"', 1)
+    Path("people.toml").write_text(edited)
+    again = CliRunner().invoke(app, wanted_file)
+    assert isinstance(again.exception, FileError) and "may have been edited" in str(again.exception)
+    assert mace.Space.load("people.toml")["Age"].change == "fixed"
+
+
+def test_what_is_inferred_of_a_wide_table_has_room_on_a_screen(tmp_path):
+    wide = pd.DataFrame({f"pixel_{place}": [0, place] for place in range(60)} | {"dark": [0, 1]})
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    tree = DecisionTreeClassifier(random_state=0).fit(wide.drop(columns="dark"), wide["dark"])
+    joblib.dump(tree, tmp_path / "tree.joblib")
+    given = ["--data", str(tmp_path / "wide.csv"), "--target", "dark", "--model", str(tmp_path / "tree.joblib")]
+    said = CliRunner().invoke(app, ["explain", *given, "--trust-pickle"]).stderr.splitlines()
+    assert len(said) == 5 and said[1] == "  60 features, each with the values observed: 59 integer, 1 binary", said
+    assert said[2] == "  with one value only, so that they cannot change: pixel_0"
+    assert "mace inspect --data" in said[3] and "--save space.toml" in said[4]
+
+
+def test_that_there_is_no_other_answer_says_other_in_what():
+    grid = pd.DataFrame([(a, b) for a in range(10) for b in range(3)], columns=["a", "b"])
+    model = DecisionTreeClassifier(random_state=0).fit(grid, grid["a"] > 5)
+    notes = {
+        diversity: mace.explain(model, grid, grid.iloc[0], count=99, diversity=diversity).notes
+        for diversity in ("features", 0.4, "points")
+    }
+    assert any("whatever else reaches the goal changes all features that one" in note for note in notes["features"])
+    assert any("whatever else reaches the goal is too near to one of these" in note for note in notes[0.4])
+    assert any(note.endswith("(proved: there is no other)") for note in notes["points"])
+
+
 def test_a_display_prints_as_itself(tree, table):
     pytest.importorskip("matplotlib").use("agg")
     answer = mace.explain(tree, mace.Space.from_frame(table[["Age", "Income"]]), table.iloc[0])

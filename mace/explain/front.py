@@ -236,7 +236,9 @@ def front_of(
 def _ordered(priorities: Sequence[Priority]) -> tuple[Priority, ...]:
     """The objective with many values first: it is minimised, the others bound zones."""
     if not 2 <= len(priorities) <= 3 or any(isinstance(one.of, Shortfall) for one in priorities):
-        raise DistanceError("a front has two or three objectives, none of them the shortfall")
+        raise DistanceError(
+            "a front has two or three objectives, none of them the shortfall", hint="For instance `l1` and `changes`."
+        )
     if any(one.absolute or one.relative for one in priorities):
         raise DistanceError("the objectives of a front have no tolerance: none of them comes first")
     if len({one.name for one in priorities}) < len(priorities):

@@ -26,9 +26,9 @@ class Progress:
 
     def __enter__(self) -> Any:
         self.status: Any = None
+        alive.doing = "searching"
         if sys.stderr.isatty():
             alive.hush()
-            alive.doing = "writing the proof"  # what comes after the search
             self.status = console(stderr=True).status("asking ..")
             self.status.start()
         return self._show
@@ -38,6 +38,7 @@ class Progress:
             self.status.update(bar(bracket))
 
     def __exit__(self, *_: object) -> None:
+        alive.doing = "writing the proof"  # what comes after the search
         if self.status is not None:
             self.status.stop()
             alive.resume()

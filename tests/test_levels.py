@@ -17,7 +17,7 @@ from sklearn.linear_model import LinearRegression
 import mace
 from mace.certify.writer import Certificate
 from mace.errors import MaceError
-from mace.problem.around import Place
+from mace.problem.around import Neighbourhood
 from mace.problem.distance import DistanceError, DistanceProgram, NearestRow, distance_of_costs, norm
 from mace.problem.objectives import Objective, Priority, read_objectives
 from mace.space.feature import Feature
@@ -243,7 +243,7 @@ def test_distances_to_many_rows_are_exact_of_those_alone_that_may_be_the_nearest
     rows = [tuple(row) for row in rng.integers(0, 1001, (500, 3)).tolist()]
     axes = space.axes({"a": 0.5, "b": 0.5, "c": 0.5})
     distance = NearestRow(norm("l1", 3, [1, 2, Fraction(1, 3)]), tuple(rows))
-    around, counted = Place(space, axes, distance), list[int]()
+    around, counted = Neighbourhood(space, axes, distance), list[int]()
     truly = min(around.distance_between(row, (7, 8, 9)) for row in rows)
     monkeypatch.setattr(
         "mace.problem.around.distance_of_costs", lambda costs: counted.append(1) or distance_of_costs(costs)

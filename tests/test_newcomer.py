@@ -287,6 +287,10 @@ def test_that_there_is_no_other_answer_says_other_in_what():
     assert any("whatever else reaches the goal changes all features that one" in note for note in notes["features"])
     assert any("whatever else reaches the goal is too near to one of these" in note for note in notes[0.4])
     assert any(note.endswith("(proved: there is no other)") for note in notes["points"])
+    space = mace.Space.from_frame(grid)
+    asked = mace.explain(lambda rows: rows["a"] > 5, space, grid.iloc[0], goal=True, count=9).notes
+    assert any("1 of 9 answers found (there is no other; whatever else reaches" in note for note in asked)
+    assert len([note for note in asked if note.startswith("asked about")]) == 1
 
 
 def test_a_display_prints_as_itself(tree, table):

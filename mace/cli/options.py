@@ -128,7 +128,7 @@ class Given(Trained):
             dataset = datasets.load(self.data)
             return dataset.X, read_space(self.space) if self.space else dataset.space
         from mace.cli.table import as_declared, read_csv
-        from mace.explain.inferred import questions
+        from mace.explain.inferred import to_check
 
         known = f"Data sets by name: {', '.join(datasets.NAMES)}."
         frame = read_csv(self.data, meant(self.data, datasets.NAMES, known))
@@ -146,7 +146,7 @@ class Given(Trained):
             return as_declared(frame, self.data, space), space
         taken, left = self._taken(frame)
         inferred = Space.from_frame(frame[taken], name=Path(self.data).stem)
-        lines = questions(inferred) if shown else _told(inferred, self.data)
+        lines = to_check(inferred) if shown else _told(inferred, self.data)
         if left:
             lines = [f"left out, since the model does not take them: {', '.join(left)}", *lines]
         say(f"no --space given; inferred from {self.data}{':' if lines else ''}", err=True)
@@ -182,7 +182,7 @@ def _told(space: Space, data: str) -> list[str]:
     """What was taken for granted, a line a feature; of many features how many of each kind."""
     from collections import Counter
 
-    from mace.explain.inferred import questions
+    from mace.explain.inferred import to_check
 
     inspect = f"mace inspect --data {shlex.quote(data)}"
     otherwise = f"to say otherwise: {inspect} --save space.toml, edit it, and --space space.toml"
@@ -193,7 +193,7 @@ def _told(space: Space, data: str) -> list[str]:
     lines = [f"{len(space.features)} features, each with the values observed: {counted}"]
     if still := [f.name for f in space.features if f.numeric and f.lower == f.upper]:
         lines.append(f"with one value only, so that they cannot change: {few(still)}")
-    return [*lines, *questions(space), f"to see each: {inspect}", otherwise]
+    return [*lines, *to_check(space), f"to see each: {inspect}", otherwise]
 
 
 @dataclass(frozen=True)

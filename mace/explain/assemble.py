@@ -8,9 +8,9 @@ from mace.certify.rows import unwritable
 from mace.explain.answer import Answer, Counterfactual
 from mace.explain.judge import Judge
 from mace.explain.proved import LONG_PROOF
-from mace.explain.search import Searched
+from mace.explain.search import Searched, no_other
 from mace.problem import missing
-from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear
+from mace.problem.exclusions import Avoid, AvoidBox
 from mace.problem.question import Question
 from mace.space.axes import Point
 from mace.tables.table import Formula, Label
@@ -80,7 +80,9 @@ def _notes(question: Question, found: Sequence[Searched], count: int, judge: Jud
         notes.append("no change brings the row nearer to the goal" if missed else "the row has the goal already")
     elif points and len(points) < count:
         last = found[-1].bracket
-        ending = _no_other(found[-1].question) if last.status == "infeasible" else last.why or last.status
+        ending = (
+            f"proved: {no_other(found[-1].question.avoid)}" if last.status == "infeasible" else last.why or last.status
+        )
         notes.append(f"{len(points)} of {count} answers found ({ending})")
     notes += noted(found)
     if found[0].bracket.proof is not None and (reason := unwritable(found[0].question)) is not None:
@@ -91,16 +93,6 @@ def _notes(question: Question, found: Sequence[Searched], count: int, judge: Jud
     if points[:1] != [question.start]:
         notes += missing.notes(question)
     return notes
-
-
-def _no_other(question: Question) -> str:
-    """What it means that nothing is left: whatever else there is, is not as different as was asked."""
-    said = "proved: there is no other"
-    if any(isinstance(avoid, AvoidChanges) for avoid in question.avoid):
-        return f"{said}; whatever else reaches the goal changes all features that one of these changes"
-    if any(isinstance(avoid, AvoidNear) for avoid in question.avoid):
-        return f"{said}; whatever else reaches the goal is too near to one of these"
-    return said
 
 
 def noted(found: Sequence[Searched]) -> list[str]:

@@ -57,11 +57,11 @@ def inferred(model: object, given: Any) -> Inferred:
     ]
     if left:
         notes.append(f"left out, since the model does not take them: {one_line(', '.join(left))}")
-    notes += questions(space)
+    notes += to_check(space)
     return Inferred(frame, space, notes)
 
 
-def questions(space: Space) -> list[str]:
+def to_check(space: Space) -> list[str]:
     """What an inferred space asks about what looks like a date, an identifier, or something that only grows."""
     return [note for note in space.notes if note.startswith("please check")]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -384,6 +384,16 @@ def exclusion(question: Around, point: Point, diversity: object) -> Avoid:
         return AvoidPoint(point)
     radius = least_apart(diversity)
     return AvoidChanges(question.changed(point)) if radius is None else AvoidNear(point, radius)
+
+
+def no_other(avoid: Sequence[Avoid]) -> str:
+    """What it means that nothing is left beside these: whatever else there is, is not as different as was asked."""
+    said = "there is no other"
+    if any(isinstance(one, AvoidChanges) for one in avoid):
+        return f"{said}; whatever else reaches the goal changes all features that one of these changes"
+    if any(isinstance(one, AvoidNear) for one in avoid):
+        return f"{said}; whatever else reaches the goal is too near to one of these"
+    return said
 
 
 def least_apart(diversity: object) -> Fraction | None:

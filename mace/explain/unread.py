@@ -31,10 +31,10 @@ from mace.explain.enclosed import BOXES, GAP, Boxes, about_probabilities, agrees
 from mace.explain.enclosed import Said as BoxesSaid
 from mace.explain.frames import answers_of
 from mace.explain.proposing import counterfactual, places_of
-from mace.explain.search import exclusion
+from mace.explain.search import exclusion, no_other
 from mace.explain.settings import GoalSpec
 from mace.explain.unread_goal import aim_of
-from mace.problem.around import Place
+from mace.problem.around import Neighbourhood
 from mace.problem.missing import settled
 from mace.problem.objectives import DistanceSpec, read_distance
 from mace.problem.programs import rule_of
@@ -63,6 +63,8 @@ AGAIN = 2  # rows of an answer that are asked about once more: the start and the
 DIFFERENTLY = "the model answered the same point differently when it was asked once more"
 SAME = 1e-9  # by how much a model may miss a goal by more or less in another batch
 FEWEST = 10  # calls from which on these are put aside
+ASKED = "asked about "
+COUNTED = (BOXES, ASKED)  # how notes begin that count what was done for one answer: the first one's is shown
 FIRST_BOXES = 2000  # that are bounded before a search
 
 
@@ -120,7 +122,10 @@ class Unread:
             why = self.notes[0] if self.notes else "this one is only asked"
             raise MaceError(f"the oracle {short(oracle)} needs a model that is read: {why}")
         if together:
-            raise MaceError("answers that are found together need a model that is read")
+            raise MaceError(
+                "answers that are found together need a model that is read",
+                hint="Without together=True they are found one after the other.",
+            )
         if not isinstance(count, int) or count < 1:
             raise MaceError(f"count must be a whole number >= 1, got {short(count)}")
         if most_changes is not None and (not isinstance(most_changes, int) or most_changes < 0):
@@ -131,20 +136,20 @@ class Unread:
 
         def answer(row: object) -> Answer:
             began, deadline = now(), Deadline.asked(timeout)
-            place = self._place(row, most_changes)
-            calls = Calls(self.box, Chart(place), deadline)
-            search = _Search(self, place, calls, chosen, random_state, most, deadline, named, callback, near)
+            around = self._around(row, most_changes)
+            calls = Calls(self.box, Chart(around), deadline)
+            search = _Search(self, around, calls, chosen, random_state, most, deadline, named, callback, near)
             made = search.answer(goal, confidence, count, diversity)
             return replace(made, seconds=now() - began, timeout=deadline.seconds)
 
         return answers_of(self.space, x, answer) if is_frame(x) else answer(x)
 
-    def _place(self, row: object, most_changes: int | None) -> Place:
+    def _around(self, row: object, most_changes: int | None) -> Neighbourhood:
         """The points around a row."""
         axes = settled(self.space, self.space.axes(row), self.rules, self.distance, None)
         rules = tuple(rule.at(axes) for rule in self.rules)
         most = None if most_changes is None else min(most_changes, len(axes))
-        return Place(self.space, axes, self.distance, rules, most_changes=most)
+        return Neighbourhood(self.space, axes, self.distance, rules, most_changes=most)
 
 
 @dataclass
@@ -165,7 +170,7 @@ class _Search:
     """The search of one row."""
 
     unread: Unread
-    place: Place
+    around: Neighbourhood
     calls: Calls
     proposer: Proposer
     random_state: int
@@ -194,15 +199,18 @@ class _Search:
         asked = self._asked(aim)
         asked.about(start)
         found: list[_Found] = []
-        place = self.place
+        around = self.around
         while len(found) < count:
-            found.append(self._one(place, aim, asked))
+            found.append(self._one(around, aim, asked))
             point = found[-1].point
-            if point is None or point == place.start:
+            if point is None or point == around.start:
                 break
-            place = place.away(exclusion(place, point, diversity))
-        named = aim.wanted.named(self.place.space.called) if isinstance(aim, GoalAim) else text
-        return replace(self._made(found, count, text, decision, asked.calls + self.spent), named=named)
+            around = around.away(exclusion(around, point, diversity))
+        named = aim.wanted.named(self.around.space.called) if isinstance(aim, GoalAim) else text
+        ending = found[-1].why or found[-1].status
+        if found[-1].status == "infeasible":
+            ending = no_other(around.avoid)
+        return replace(self._made(found, count, ending, text, decision, asked.calls + self.spent), named=named)
 
     def _observed(self) -> set[Label]:
         """The classes of some background rows."""
@@ -225,9 +233,9 @@ class _Search:
 
     # ------------------------------------------------------------------------------------------ one answer
 
-    def _one(self, place: Place, aim: Aim, asked: AskedModel) -> _Found:
+    def _one(self, around: Neighbourhood, aim: Aim, asked: AskedModel) -> _Found:
         """One answer: by asking about all points where they are few, else by the proposer."""
-        task = Task(place, asked, self.unread.numbers, self.constrained)
+        task = Task(around, asked, self.unread.numbers, self.constrained)
         movable = bool(task.chart.free.any())
         # A proposer need not take a question in which nothing may change; the row alone settles that.
         proposer = self.proposer if movable else Tabu()
@@ -242,7 +250,7 @@ class _Search:
         if is_final(found.status):
             return found
         # What a search finds first spares the boxes that are farther; it has more time where bounds say little.
-        little = found.point is None or 4 * found.lower < place.distance_of(found.point)
+        little = found.point is None or 4 * found.lower < around.distance_of(found.point)
         first = replace(run.effort, deadline=self.deadline.share(0.6 if little else 0.25))
         near = self._proposed(Run(proposer, task, self.random_state, first), aim, asked, found)
         done = self._bounded(boxes.bounded(self.deadline, None, near.point), aim, asked)
@@ -259,7 +267,7 @@ class _Search:
         valid = [one for one in trace if one.score.valid]
         why = run.why or "the search came to its own end"
         if known is not None and known.point is not None:
-            far = self.place.distance_of(known.point)
+            far = self.around.distance_of(known.point)
             if not (valid and valid[-1].distance < far):
                 return known
         for one in reversed(valid):
@@ -293,7 +301,7 @@ class _Search:
         if self.notes:
             return _Found(said.point, "bounded" if said.point else "unknown", Fraction(0), self.notes[-1])
         if said.point is not None:
-            self._progress(self.place.distance_of(said.point), said.lower, said.point, 0.0)
+            self._progress(self.around.distance_of(said.point), said.lower, said.point, 0.0)
         return _Found(said.point, said.status, said.lower, said.why, note=said.note)
 
     def _proved(self, found: Enumerated, aim: Aim, task: Task) -> _Found:
@@ -305,10 +313,10 @@ class _Search:
             upper = found.point
             return _Found(upper, "bounded" if upper else "unknown", Fraction(0), self.notes[-1])
         if found.lower is None:
-            note = f"asked about all {found.allowed} allowed points; this rests on the model answering as it did"
+            note = f"{ASKED}all {found.allowed} allowed points; this rests on the model answering as it did"
             return _Found(None, "infeasible", Fraction(0), "", note=note)
         note = (
-            f"asked about {found.asked} of {found.allowed} allowed points, the nearest first; this rests on the model "
+            f"{ASKED}{found.asked} of {found.allowed} allowed points, the nearest first; this rests on the model "
             "answering as it did"
         )
         if found.point is None:
@@ -320,7 +328,7 @@ class _Search:
 
     def _again(self, point: Point, aim: Aim, asked: AskedModel) -> bool:
         """Ask about the start and a point once more; whether the point still has the goal."""
-        rows = np.array([self.calls.chart.row(self.place.start), self.calls.chart.row(point)])
+        rows = np.array([self.calls.chart.row(self.around.start), self.calls.chart.row(point)])
         if self.most is not None and asked.calls + self.spent + len(rows) > self.most:
             return True
         before = asked.about(rows)
@@ -347,36 +355,36 @@ class _Search:
 
     # ------------------------------------------------------------------------------------------ the answer
 
-    def _made(self, found: Sequence[_Found], count: int, text: str, decision: Any, calls: int) -> Answer:
-        """What was found, as an answer."""
-        first, place = found[0], self.place
+    def _made(self, found: Sequence[_Found], count: int, ending: str, text: str, decision: Any, calls: int) -> Answer:
+        """What was found, as an answer; where it is less than `count`, `ending` says why."""
+        first, around = found[0], self.around
         shown: list[Counterfactual] = []
         for one in found:
             if one.point is not None:
-                made = counterfactual(place, one.point)
+                made = counterfactual(around, one.point)
                 shown.append(replace(made, status=one.status, exact_lower_bound=one.lower))
-        notes = ["the row has the goal already"] if first.point == place.start else []
+        notes = ["the row has the goal already"] if first.point == around.start else []
         notes += self.unread.notes
-        notes += dict.fromkeys(n for one in found if (n := one.note) and (one is first or not n.startswith(BOXES)))
-        if shown and len(shown) < count and first.point != place.start:
-            notes.append(f"{len(shown)} of {count} answers found ({found[-1].why or found[-1].status})")
+        notes += dict.fromkeys(n for one in found if (n := one.note) and (one is first or not n.startswith(COUNTED)))
+        if shown and len(shown) < count and first.point != around.start:
+            notes.append(f"{len(shown)} of {count} answers found ({ending})")
         if first.missed is not None and not shown:
-            notes.append(unread_words.nearest_miss(place, first.missed))
+            notes.append(unread_words.nearest_miss(around, first.missed))
         if self.calls.failed:
             notes.append(f"{self.calls.failed} calls failed on the way and were made again")
         return Answer(
             status=first.status,
             counterfactuals=shown,
             exact_lower_bound=first.lower,
-            exact_distance=None if first.point is None else place.distance_of(first.point),
-            start=place.values(place.start),
+            exact_distance=None if first.point is None else around.distance_of(first.point),
+            start=around.values(around.start),
             goal=text,
-            distance_name=place.distance.name,
+            distance_name=around.distance.name,
             oracle=unread_words.oracle(first.note, self.proposer.name),
             why=first.why,
             seconds=0.0,
             trace=self.trace,
-            space=place.space,
+            space=around.space,
             decision=decision,
             notes=[*notes, *filter(None, [self.unused]), *self.notes],
             levels=unread_words.levels(first.score or (first.missed.score if first.missed else None))

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from mace.explain.enclosed import BOXES
 from mace.explain.level import Level
-from mace.problem.around import Place
+from mace.problem.around import Neighbourhood
 from mace.search.protocol import Proposal
 from mace.search.score import Score
 
@@ -26,10 +26,10 @@ def levels(score: Score | None) -> list[Level]:
     ]
 
 
-def nearest_miss(place: Place, one: Proposal) -> str:
+def nearest_miss(around: Neighbourhood, one: Proposal) -> str:
     """What came nearest to a goal that was not reached."""
-    values = place.values(one.point)
-    changed = {name: value for name, value in values.items() if value != place.values(place.start)[name]}
+    values = around.values(one.point)
+    changed = {name: value for name, value in values.items() if value != around.values(around.start)[name]}
     what = ", ".join(f"{name} = {value}" for name, value in list(changed.items())[:6]) or "the row as it is"
     return f"the nearest to the goal that was found misses it by {one.score.goal:.6g}: {what}"
 

@@ -1,7 +1,7 @@
 """Points around a start, whatever the model: which are allowed, and how far they are; exact.
 
 In:  a space, an axis per feature, a distance, rules, what earlier answers exclude.
-Out: `Around`, which a `Question` is; `Place`, for a model that is only asked and never read.
+Out: `Around`, which a `Question` is; `Neighbourhood`, for a model that is only asked and never read.
 Promise: distance and rules of a point are computed here and nowhere else.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Around:
-    """What is known of points without a model; the fields are those of `Question` and `Place`."""
+    """What is known of points without a model; the fields are those of `Question` and `Neighbourhood`."""
 
     space: Space
     axes: tuple[Axis, ...]
@@ -163,7 +163,7 @@ class Around:
 
 
 @dataclass(frozen=True, eq=False)
-class Place(Around):
+class Neighbourhood(Around):
     """Points around a start for a model that is only asked; the fields mean what those of a `Question` mean."""
 
     space: Space
@@ -173,8 +173,8 @@ class Place(Around):
     avoid: tuple[Avoid, ...] = ()
     most_changes: int | None = None
 
-    def away(self, avoid: Avoid) -> Place:
-        """The same place with one more exclusion."""
+    def away(self, avoid: Avoid) -> Neighbourhood:
+        """The same with one more exclusion."""
         return replace(self, avoid=(*self.avoid, avoid))
 
 

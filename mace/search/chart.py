@@ -1,6 +1,6 @@
 """The axes of a place as columns of floats, on which heuristics compute.
 
-In:  a `Place` or a `Question`.
+In:  a `Neighbourhood` or a `Question`.
 Out: rows of floats, shape (n, features): of a number its value (NaN: missing), of a feature with levels the index of
      the level; onto the grids (`snap`), as exact points (`point`), as values that people see (`values`).
 Promise: a row that `snap` returned is a point of the axes: `point` names it exactly. Distances here are floats and

@@ -28,7 +28,7 @@ from mace.explain.answer import Answer
 from mace.explain.enclosed import Said, agrees
 from mace.explain.explainers import explainer_of
 from mace.explain.unread import Unread
-from mace.problem.around import Place
+from mace.problem.around import Neighbourhood
 from mace.problem.distance import norm
 from mace.search.blackbox import Calls
 from mace.search.chart import Chart
@@ -167,7 +167,7 @@ def test_bounds_that_the_model_contradicts_are_not_used(rows: pd.DataFrame, labe
     model = machine(rows, labels, sklearn("svm.SVC"))
     explainer = explainer_of(model, SPACE)
     assert isinstance(explainer, Unread) and explainer.enclosure is not None
-    calls = Calls(explainer.box, Chart(Place(SPACE, SPACE.axes(ROW), norm("l1", 4))))
+    calls = Calls(explainer.box, Chart(Neighbourhood(SPACE, SPACE.axes(ROW), norm("l1", 4))))
     assert agrees(explainer.enclosure, calls, NEVER)
     turned = replace(explainer.enclosure.model, decisions=explainer.enclosure.model.decisions[::-1])
     assert not agrees(replace(explainer.enclosure, model=turned), calls, NEVER)
@@ -180,7 +180,7 @@ def test_bounds_are_compared_with_the_model_within_the_time_limit(rows: pd.DataF
     assert isinstance(explainer, Unread) and explainer.enclosure is not None
     looks = iter(range(2))
     late = Deadline(1.0, 0.0, lambda: -1.0 if next(looks, None) is not None else 1.0)
-    calls = Calls(explainer.box, Chart(Place(SPACE, SPACE.axes(ROW), norm("l1", 4))))
+    calls = Calls(explainer.box, Chart(Neighbourhood(SPACE, SPACE.axes(ROW), norm("l1", 4))))
     with pytest.raises(TimeOverError, match="comparing the bounds"):
         agrees(explainer.enclosure, calls, late)
     with mock.patch("mace.explain.unread.agrees", side_effect=TimeOverError("time limit (1 s)")):
@@ -206,7 +206,7 @@ def test_rows_are_compared_without_looking_for_changes() -> None:
     space = Space([Feature(name, "real", -4, 4) for name in numbers])
     explainer = explainer_of(sklearn("naive_bayes.GaussianNB").fit(numbers, numbers.a > 0), space)
     assert isinstance(explainer, Unread) and explainer.enclosure is not None
-    calls = Calls(explainer.box, Chart(Place(space, space.axes(numbers.iloc[0].to_dict()), norm("l1", 2))))
+    calls = Calls(explainer.box, Chart(Neighbourhood(space, space.axes(numbers.iloc[0].to_dict()), norm("l1", 2))))
     with mock.patch.object(Bounds, "of_columns", side_effect=Bounds.of_columns) as asked:
         assert agrees(explainer.enclosure, calls, NEVER, likely=True)
     assert asked.call_args_list and all(len(call.args) == 1 for call in asked.call_args_list)

@@ -20,7 +20,7 @@ from mace.compilers.enclosures.registry import enclosed
 from mace.explain.enclosed import GAP, Boxes, Said
 from mace.explain.explainers import explainer_of
 from mace.explain.unread import Unread
-from mace.problem.around import Place
+from mace.problem.around import Neighbourhood
 from mace.problem.distance import norm
 from mace.problem.goals import Classes
 from mace.search.aims import GoalAim
@@ -148,7 +148,7 @@ def all_points() -> pd.DataFrame:
     return pd.MultiIndex.from_product(values, names=list(SPACE.names)).to_frame(index=False)
 
 
-def by_boxes(explainer: Unread, place: Place, wanted: int) -> Said:
+def by_boxes(explainer: Unread, place: Neighbourhood, wanted: int) -> Said:
     """What bounds over boxes prove without a limit."""
     calls = Calls(explainer.box, Chart(place), NEVER)
     aim = GoalAim(Classes(frozenset({wanted})), (0, 1), None)
@@ -162,7 +162,7 @@ def explained(model: Any, rows: pd.DataFrame, row: pd.Series, name: str, most: i
     space = Space([Feature(column, "real", rows[column].min(), rows[column].max()) for column in rows.columns])
     explainer = explainer_of(model, space)
     assert isinstance(explainer, Unread) and explainer.enclosure is not None
-    place = Place(space, space.axes(row.to_dict()), norm(name, len(space.features)))
+    place = Neighbourhood(space, space.axes(row.to_dict()), norm(name, len(space.features)))
     calls = Calls(explainer.box, Chart(place), NEVER)
     aim = GoalAim(Classes(frozenset({1})), (0, 1), None)
     task = Task(place, AskedModel(lambda given: aim.said(calls, given), None, NEVER), space.numbers(rows))
@@ -183,7 +183,7 @@ def test_levels_and_logarithms_are_answered_as_by_every_point(seed: int) -> None
     for name in ("l0", "l1", "linf", {"l0": "1/4", "l1": "1/2", "linf": "1/4"}):
         row = rows.iloc[int(rng.integers(80))]
         decision = int(model.predict(rows.loc[[row.name]])[0])
-        place = Place(SPACE, SPACE.axes(row.to_dict()), norm(name, len(SPACE.features)))
+        place = Neighbourhood(SPACE, SPACE.axes(row.to_dict()), norm(name, len(SPACE.features)))
         found = by_boxes(explainer, place, 1 - decision)
         indices = [
             axis.levels() if isinstance(axis, LevelAxis) else list(range(axis.lower, axis.upper + 1))
@@ -250,7 +250,7 @@ def test_numbers_that_are_large_beside_their_range_move_their_columns_by_steps(n
     widths = np.array([feature.upper - feature.lower for feature in space.features])
     for at in (1, 19):
         row, away = rows.iloc[at], said != model.predict(rows.iloc[[at]])[0]
-        place = Place(space, space.axes(row.to_dict()), norm("l1", 2))
+        place = Neighbourhood(space, space.axes(row.to_dict()), norm("l1", 2))
         nearest = (np.abs(points[away] - row).to_numpy() / widths).mean(axis=1).min()
         found = by_boxes(explainer, place, not said[~away][0])
         assert float(found.lower) == pytest.approx(nearest, rel=1e-9)
@@ -284,7 +284,7 @@ def test_weights_that_differ_much_are_told_apart() -> None:
     for at in range(12):
         decision = model.predict(rows.iloc[[at]])[0]
         spec = norm({"l0": "1/2", "l1": "1/2"}, 3, [10**9, "1e-3", "1e-3"])
-        place = Place(space, space.axes(rows.iloc[at].to_dict()), spec)
+        place = Neighbourhood(space, space.axes(rows.iloc[at].to_dict()), spec)
         found = by_boxes(explainer, place, not decision)
         assert found.lower == min(
             place.distance_of(tuple(point)) for point in points[said != decision].to_numpy().tolist()

@@ -83,10 +83,10 @@ def test_every_proposer_has_a_name_of_its_own() -> None:
 def test_a_chart_names_the_points_of_its_rows() -> None:
     start = {"a": 0.1, "b": 3.7, "c": "v", "d": "mid", "e": 4, "f": None}
     axes = SPACE.axes(start)
-    from mace.problem.around import Place
+    from mace.problem.around import Neighbourhood
     from mace.problem.distance import norm
 
-    place = Place(SPACE, axes, norm("l1", 6))
+    place = Neighbourhood(SPACE, axes, norm("l1", 6))
     chart = Chart(place)
     assert chart.point(chart.start) == place.start
     rng = np.random.default_rng(1)
@@ -107,10 +107,10 @@ def test_a_chart_names_the_points_of_its_rows() -> None:
 
 def test_information_values_by_hand() -> None:
     space = Space([Feature("a", "categorical", levels=["u", "v"]), Feature("b", "integer", 0, 9)])
-    from mace.problem.around import Place
+    from mace.problem.around import Neighbourhood
     from mace.problem.distance import norm
 
-    chart = Chart(Place(space, space.axes({"a": "u", "b": 1}), norm("l1", 2)))
+    chart = Chart(Neighbourhood(space, space.axes({"a": "u", "b": 1}), norm("l1", 2)))
     rows = np.array([[0, 3]] * 3 + [[1, 3]] + [[0, 3]] + [[1, 3]] * 3, dtype=float)
     good = np.array([True] * 4 + [False] * 4)
     expected = (0.75 - 0.25) * np.log(3) + (0.25 - 0.75) * np.log(1 / 3)
@@ -158,10 +158,10 @@ def test_face_goes_through_rows_and_ends_at_one(asked: Any) -> None:
         values = answer.counterfactuals[0].values
         assert (X[list(values)] == pd.Series(values)).all(axis=1).any()
     chart_rows = np.array([[0.0, 1, 0, 0, 3, 0.5], [0.0, 1, 1, 0, 3, 0.5]])
-    from mace.problem.around import Place
+    from mace.problem.around import Neighbourhood
     from mace.problem.distance import norm
 
-    chart = Chart(Place(SPACE, SPACE.axes(x), norm("l1", 6)))
+    chart = Chart(Neighbourhood(SPACE, SPACE.axes(x), norm("l1", 6)))
     one, other = embedded(chart, chart_rows)
     assert np.linalg.norm(one - other) == pytest.approx(1)  # another level counts as the whole range
 
@@ -174,10 +174,12 @@ def test_spheres_grow_from_the_start(asked: Any) -> None:
 
 
 def test_a_vector_and_its_row_are_one() -> None:
-    from mace.problem.around import Place
+    from mace.problem.around import Neighbourhood
     from mace.problem.distance import norm
 
-    chart = Chart(Place(SPACE, SPACE.axes({"a": 0.1, "b": 3.5, "c": "v", "d": "mid", "e": 4, "f": 0.5}), norm("l1", 6)))
+    chart = Chart(
+        Neighbourhood(SPACE, SPACE.axes({"a": 0.1, "b": 3.5, "c": "v", "d": "mid", "e": 4, "f": 0.5}), norm("l1", 6))
+    )
     coder = Coder(chart, chart.free)
     rows = chart.uniform(np.random.default_rng(0), 20)
     rows[np.isnan(rows)] = 0.5

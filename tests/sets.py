@@ -11,7 +11,7 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.certify.writer import Certificate
-from mace.explain.together import Choosing, Nearest, Together
+from mace.explain.together import Choosing, InRegion, Together
 from mace.problem.diversity import Diversity, diversity_of
 from mace.problem.question import Question
 from mace.solve.choice import choose
@@ -91,13 +91,13 @@ def least(question: Question, spec: str, count: int, good: Sequence[Point]) -> F
 
 
 def found_by_provers(question: Question, diversity: Diversity, count: int) -> Together:
-    def nearest(asked: Question, known: Sequence[Point], floor: Fraction) -> Nearest:
+    def nearest(asked: Question, known: Sequence[Point], floor: Fraction) -> InRegion:
         oracle, _ = choose(asked)
         gap = Gap(Fraction(0) if oracle.name == "ensembles" else NETWORK_GAP)
         best = beside(asked, known, lambda point: bool(asked.has_goal(point)), floor)
         limits = Limits(Deadline.after(600))  # the first use of a prover compiles it
         said = bracket_optimum(asked, oracle, lambda p: bool(asked.has_goal(p)), gap=gap, limits=limits, best=best)
-        return Nearest(said, asked, gap)
+        return InRegion(said, asked, gap)
 
     return Choosing(question, diversity, count, nearest, Limits(Deadline.after(600))).run()
 

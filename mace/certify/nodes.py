@@ -46,7 +46,7 @@ def _prices(part: Prices, question: Question) -> dict[str, Any]:
     }
 
 
-def in_columns(node: list[Any], model: Table) -> list[Any]:
+def prices_in_columns(node: list[Any], model: Table) -> list[Any]:
     """A node whose prices, if it has some, are in two columns, of which gzip makes half as much as of entries."""
     if node[0] != "prices":
         return node

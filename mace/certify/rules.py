@@ -32,7 +32,7 @@ _COMPARISONS = frozenset(_TESTS.values())
 _TRUTHS = _COMPARISONS | {"true", "false", "and", "or", "not"}
 
 
-class Written(NamedTuple):
+class TwoForms(NamedTuple):
     """A part of a rule in two forms, which differ where a box leaves a test of `if` open but not what follows from it.
 
     A checker finds the first form false wherever the part is, and the second one true wherever the part is.
@@ -100,11 +100,11 @@ def _expression_of(rule: Rule) -> list[Any]:
         consts[const.name] = evaluate(const.value, consts)
     bools = {declared.name for declared in program.inputs if isinstance(declared.sort, Bool)}
 
-    def combine(node: Expr, parts: Sequence[Written]) -> Written:
+    def combine(node: Expr, parts: Sequence[TwoForms]) -> TwoForms:
         if isinstance(node, Apply):
             return _applied(node.op, parts, rule)
         whole = single(node)
-        return Written(whole, whole)
+        return TwoForms(whole, whole)
 
     def single(node: Expr) -> list[Any]:
         match node:
@@ -134,32 +134,32 @@ def _constant(value: Value) -> list[Any]:
     return ["c", text(Fraction(value))]
 
 
-def _applied(op: Op, parts: Sequence[Written], rule: Rule) -> Written:
+def _applied(op: Op, parts: Sequence[TwoForms], rule: Rule) -> TwoForms:
     if op is Op.NOT:
-        return Written(["not", parts[0].true], ["not", parts[0].false])
+        return TwoForms(["not", parts[0].true], ["not", parts[0].false])
     if op in (Op.AND, Op.OR):
         name = _LOGIC[op]
-        return Written([name, *(part.false for part in parts)], [name, *(part.true for part in parts)])
+        return TwoForms([name, *(part.false for part in parts)], [name, *(part.true for part in parts)])
     if op is Op.IMPLIES:
         before, after = parts
-        return Written(["or", ["not", before.true], after.false], ["or", ["not", before.false], after.true])
+        return TwoForms(["or", ["not", before.true], after.false], ["or", ["not", before.false], after.true])
     if op in (Op.EQ, Op.NE) and parts[0].false[0] in _TRUTHS:
         one, two = parts
-        same = Written(
+        same = TwoForms(
             ["or", ["and", one.false, two.false], ["not", ["or", one.true, two.true]]],
             ["or", ["and", one.true, two.true], ["not", ["or", one.false, two.false]]],
         )
-        return same if op is Op.EQ else Written(["not", same.true], ["not", same.false])
+        return same if op is Op.EQ else TwoForms(["not", same.true], ["not", same.false])
     if op is Op.IF:
         test, then, other = parts
         if then.false[0] not in _TRUTHS:
             raise CertificateError(f"the rule `{rule.source}` chooses between numbers with `if`")
-        return Written(
+        return TwoForms(
             ["or", ["and", test.false, then.false], ["and", ["not", test.true], other.false]],
             ["and", ["or", ["not", test.false], then.true], ["or", test.true, other.true]],
         )
     whole = _computed(op, [part.false for part in parts], rule)
-    return Written(whole, whole)
+    return TwoForms(whole, whole)
 
 
 def _computed(op: Op, parts: list[Any], rule: Rule) -> list[Any]:

@@ -25,7 +25,7 @@ from mace.base.views import view
 from mace.certify.columns import packed
 from mace.certify.elaboration import of_trees
 from mace.certify.models import WRITING
-from mace.certify.nodes import in_columns, node_text
+from mace.certify.nodes import node_text, prices_in_columns
 from mace.certify.numbers import canonical, text
 from mace.certify.statement import norm_of, statement
 from mace.errors import CertificateError
@@ -179,7 +179,7 @@ def _elaborated(
     if found is None:
         nodes = [node_text(node, question) for node in proof]
         cuts, nodes = elaborated(said, nodes, known, lambda: deadline.look(WRITING))
-        return cuts, packed([in_columns(node, question.model) for node in nodes], question.model)
+        return cuts, packed([prices_in_columns(node, question.model) for node in nodes], question.model)
     written = []
     for number, one in enumerate(proof):
         node, pruned = node_text(one, question), found.pruned.get(number)
@@ -187,7 +187,7 @@ def _elaborated(
             node += pruned
         elif pruned is not None:
             written.append(["prune", *pruned])
-        written.append(in_columns(node, question.model))
+        written.append(prices_in_columns(node, question.model))
     return found.cuts, packed(written, question.model)
 
 

@@ -18,7 +18,7 @@ from mace.explain.assemble import doubts, noted
 from mace.explain.confirmation import Confirmation
 from mace.explain.one_goal import under_one_goal
 from mace.explain.search import Search, Searched
-from mace.explain.together import Choosing, Nearest, Together
+from mace.explain.together import Choosing, InRegion, Together
 from mace.problem import missing
 from mace.problem.diversity import Diversity
 from mace.problem.plausibility import said_of_rows
@@ -44,10 +44,10 @@ def set_answer(
     asked: list[Searched] = []
     refuted: list[Refuted] = []
 
-    def nearest(one: Question, known: Sequence[Point], least: Fraction) -> Nearest:
+    def nearest(one: Question, known: Sequence[Point], least: Fraction) -> InRegion:
         best = beside(one, known, lambda point: confirmation.confirms(one, point), least)
         asked.append(search.nearest(one, confirmation, limits, best, refuted))
-        return Nearest(asked[-1].bracket, asked[-1].question, asked[-1].gap)
+        return InRegion(asked[-1].bracket, asked[-1].question, asked[-1].gap)
 
     done = Choosing(question, diversity, count, nearest, limits).run()
     told = under_one_goal(question, search.judge.table, done.facts, refuted, limits.deadline)
@@ -98,7 +98,7 @@ def _shown(question: Question, done: Together, point: Point) -> Counterfactual:
     return Counterfactual(values, changes, distance, min(done.lower_of(point), distance), done.status)
 
 
-def _clash(done: Together, nearest: Callable[[Question, Sequence[Point], Fraction], Nearest], limits: Limits) -> str:
+def _clash(done: Together, nearest: Callable[[Question, Sequence[Point], Fraction], InRegion], limits: Limits) -> str:
     """Find the conditions that clash, by leaving out one after the other; says which they are."""
     question, kept = done.question, done.diversity.hard
     names = [*kept.named, *(["most_changes"] if question.most_changes is not None else [])]

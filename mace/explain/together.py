@@ -48,7 +48,7 @@ from mace.solve.status import Status
 from mace.space.axes import Box, Point, overlap, whole, within
 
 
-class Nearest(NamedTuple):
+class InRegion(NamedTuple):
     """What was found for one region: its bracket, the question as it was answered, the gap that counts as closed."""
 
     bracket: Bracket
@@ -114,7 +114,7 @@ class Choosing:
         question: Question,
         diversity: Diversity,
         count: int,
-        nearest: Callable[[Question, Sequence[Point], Fraction], Nearest],
+        nearest: Callable[[Question, Sequence[Point], Fraction], InRegion],
         limits: Limits,
         *,
         known: Iterable[Point] = (),

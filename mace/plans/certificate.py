@@ -33,7 +33,7 @@ Steps: TypeAlias = tuple[tuple[int, tuple[Span, ...]], ...]
 Reached: TypeAlias = tuple[list[Span], Fraction] | None
 
 
-class Cut(NamedTuple):
+class Halved(NamedTuple):
     """A parameter of the action at a place of a sequence, and the largest index of its lower half."""
 
     place: int
@@ -147,13 +147,13 @@ class _Prover:
 
     # --- division ---
 
-    def cut(self, state: Sequences) -> Cut:
+    def cut(self, state: Sequences) -> Halved:
         """Where to divide: what leaves the least of the model open in both halves."""
         found = []
         for place, (_, spans) in enumerate(state.steps):
             for parameter, (low, high) in enumerate(spans):
                 if low < high:
-                    cut = Cut(place, parameter, math.floor(middle_of((low, high))))
+                    cut = Halved(place, parameter, math.floor(middle_of((low, high))))
                     found.append((sum(map(self.open, self.plans.split(state, *cut))), low - high, cut))
         if not found:
             raise CertificateError("at the end of a plan rounding leaves open what the model says")

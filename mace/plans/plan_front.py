@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Point(NamedTuple):
+class FrontPoint(NamedTuple):
     """The largest count, or distance, that was allowed, and the cheapest plan then."""
 
     most: int | float
@@ -33,7 +33,7 @@ class PlanFront:
     """
 
     by: str
-    points: list[Point]
+    points: list[FrontPoint]
 
     @property
     def plans(self) -> list[Plan]:

@@ -25,7 +25,7 @@ from mace.plans.aims import STEPS, Aimed, aims_of, best, count_of, front, touche
 from mace.plans.attempts import SearchResult
 from mace.plans.bounders import warm
 from mace.plans.certificate import plan_certificate, uncertifiable
-from mace.plans.plan_front import PlanFront, Point
+from mace.plans.plan_front import FrontPoint, PlanFront
 from mace.plans.result import Plan, PlanStep
 from mace.plans.task import EVERYTHING, GOWER, Allowed, Replayed, Task, movable, task_of
 from mace.problem.budget import Budget
@@ -114,7 +114,7 @@ class Planner:
         task = self.asked(x, goal, horizon, discount, avoid)
         if isinstance(points, bool) or not isinstance(points, int) or points < 2:
             raise MaceError(f"points must be a whole number >= 2, got {short(points)}")
-        made, began = list[Point](), now()
+        made, began = list[FrontPoint](), now()
         allowed: Iterator[tuple[int | Fraction, Aimed]] = (
             within(task, points, close, deadline) if by == GOWER else front(task, count_of(task, by), close, deadline)
         )
@@ -122,7 +122,7 @@ class Planner:
             if made and _beats(aimed.found, made[-1].plan):
                 made.pop()
             shown = _plan(aimed, close, now() - began, self.explainer.assumed)
-            made.append(Point(most if isinstance(most, int) else nearest(most), shown))
+            made.append(FrontPoint(most if isinstance(most, int) else nearest(most), shown))
             began = now()
         return PlanFront(by, made[::-1])
 

@@ -19,7 +19,7 @@ from mace.verify.questions import Case, Rows
 ANYTHING = Gap(Fraction(10**12))  # the first point found will do: nobody asked for the nearest
 
 
-class Outcome(NamedTuple):
+class Asked(NamedTuple):
     """What came of one question.
 
     rows:     rows that break the property, as the deployed model says; None if there are none, or none are known.
@@ -40,7 +40,7 @@ def ask(
     radius: Fraction | None,
     limits: Limits,
     breaks: Callable[[Case, Rows], tuple[Label, ...] | None],
-) -> Outcome:
+) -> Asked:
     """Put one question to an oracle; `breaks` replays what it finds."""
 
     def accepts(point: Point) -> bool:
@@ -49,7 +49,7 @@ def ask(
     try:
         oracle, note = choose(case.question)
     except ModelError as error:
-        return Outcome(Unknown(error.message), None, case.question)
+        return Asked(Unknown(error.message), None, case.question)
     try:
         reply, question = _read(case, radius, oracle, limits, accepts)
         rows = None
@@ -59,7 +59,7 @@ def ask(
             else:
                 reply = Unknown("spurious counterexample: it fails the replay")
         refused = len(question.avoid) - len(case.question.avoid)
-        return Outcome(reply, rows, question, refused, oracle.name, note)
+        return Asked(reply, rows, question, refused, oracle.name, note)
     finally:
         oracle.close()
 

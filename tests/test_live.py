@@ -104,6 +104,16 @@ def test_the_page_begins_with_the_first_who_lacks_what_is_wanted(address):
     assert not reached.pop() and all(reached)
 
 
+def test_a_table_that_is_sorted_by_decision_begins_with_somebody_below():
+    from mace.present.live import Live
+
+    X = pd.DataFrame({"Income": np.arange(400, 0, -1), "Age": 30})
+    tree = DecisionTreeClassifier(random_state=0).fit(X, X.Income > 100)
+    explainer = mace.Explainer(tree, mace.Space.from_frame(X))
+    assert 300 <= Live(explainer, X, True).first() < 310
+    assert Live(explainer, X.iloc[:3], True).first() == 0
+
+
 def test_a_person_a_decision_the_nearest_change_and_the_menu(address):
     base, row = address
     values = ask(base, "person", {"row": row})[1]["values"]

@@ -29,7 +29,6 @@ def serve(
     from mace.explain.explainer import Explainer
     from mace.present.live import Live, application
     from mace.problem.goal_decision import lower
-    from mace.problem.goal_text import wanted as wanted_of
 
     try:
         import uvicorn
@@ -41,7 +40,7 @@ def serve(
     wanted: Any = goal if goal is not None else given.favourable
     if wanted is None:
         raise MaceError("no goal given", hint="--goal names the decision wanted: --goal 1.")
-    lower(wanted_of(wanted, explainer.table.classes, called=space.decisions), explainer.table)  # or say what is wrong
+    lower(explainer.wanted(wanted), explainer.table)  # or say what is wrong
     explainer.ready()
     token = secrets.token_urlsafe(16)
     sock = listening(host, port)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from mace.explain.explainer import Explainer, GoalSpec
     from mace.space.space import Space
 
-MOST_TRIED = 50  # rows, in search of somebody to begin with
+MOST_TRIED = 50  # rows at the top of the table, and about as many below, in search of somebody to begin with
 MOST_BYTES = 100_000  # of what a page sends
 MOST_PROOF = 2**25  # bytes of a certificate that is dropped on it
 CHECKING = 120.0  # seconds for one
@@ -64,8 +64,13 @@ class Live:
         return self.explainer.wanted(self.goal).named(self.explainer.space.called)
 
     def first(self) -> int:
-        """The first row that lacks what is wanted, of those at the top of the table; 0 if all have it."""
-        for place in range(min(len(self.rows), MOST_TRIED)):
+        """The first row that lacks what is wanted, of those at the top of the table and of some below; 0 if none does.
+
+        A table that is sorted by what it is about has many who have it at its top.
+        """
+        rows = range(len(self.rows))
+        places: list[int] = [*rows[:MOST_TRIED], *rows[MOST_TRIED :: len(rows) // MOST_TRIED + 1]]
+        for place in places:
             try:
                 if not self.decide(self.person({"row": place}))["reached"]:
                     return place

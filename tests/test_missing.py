@@ -264,6 +264,9 @@ def test_a_frame_s_gaps_are_given_the_words_that_are_told() -> None:
     assert words(Space.from_frame(frame, missing="fill")) == ["fill", False, "fill"]
     assert words(Space.from_frame(frame, missing={"a": "any", "b": "fill"})) == ["any", "fill", "keep"]
     assert words(Space.from_frame(frame, missing={"a": False})) == [False, False, "keep"]
+    for argument in ("fixed", "increase", "decrease", "categorical"):
+        with pytest.raises(SpaceError, match=f"^{argument}: there is no column `z`"):
+            mace.Space.from_frame(frame, **{argument: ["z"]})
     with pytest.raises(SpaceError, match="missing: there is no column `z`"):
         Space.from_frame(frame, missing={"z": "any"})
 

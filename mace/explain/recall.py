@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mace.compilers.pipeline.reader import CompiledPipeline
 
 MOST = 2  # models that are held on to
-LIBRARIES = frozenset(
+KNOWN = frozenset(
     ("builtins", "collections", "copyreg", "functools", "lightgbm", "numpy", "optbinning", "pandas", "scipy", "sklearn")
 ) | {"xgboost"}
 
@@ -124,4 +124,4 @@ class _Pickler(pickle.Pickler):
 
 
 def _known(named: Any) -> bool:
-    return str(getattr(named, "__module__", "")).split(".")[0] in LIBRARIES
+    return str(getattr(named, "__module__", "")).split(".")[0] in KNOWN

@@ -69,7 +69,7 @@ def infer(
             change[column] = direction  # type: ignore[assignment]
     told = missing if isinstance(missing, Mapping) else {}
     for what, given in (
-        ("change", change),
+        *directions.items(),
         ("step", step),
         ("ordinal", ordinal),
         ("categorical", categorical),

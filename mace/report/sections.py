@@ -80,7 +80,9 @@ def proved(audit: Audit, findings: Findings) -> Section:
     tables = [outcomes, proofs]
     if findings.notes:
         rows = [(note, f"{count:,}") for note, count in findings.notes[:MOST_NOTES]]
-        tables.append(ReportTable("notes", "What verdicts rest on, beside their proofs", ("Note", "Rows#"), rows))
+        more = len(findings.notes) - MOST_NOTES
+        said = f"{more:,} more notes are in the audit file." if more > 0 else ""
+        tables.append(ReportTable("notes", "What verdicts rest on, beside their proofs", ("Note", "Rows#"), rows, said))
     if audit.undecided:
         rest = len(audit.undecided) - MOST_UNDECIDED
         tables.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import FAILURES, PROOFS
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 MOST_FEATURES = 12
 MOST_CORES = 5
 MOST_NOTES = 12
+MOST_ROWS = 20
 
 __all__ = ["as_html", "as_rich", "as_text", "percent"]
 
@@ -70,10 +72,15 @@ def _statuses(audit: Audit, findings: Findings) -> Any:
 
 
 def _notes(findings: Findings) -> Any:
-    made = table("what verdicts rest on, beside their proofs", "", "rows")
+    made = table(f"what verdicts rest on, beside their proofs{_cut(findings.notes, MOST_NOTES)}", "", "rows")
     for note, count in findings.notes[:MOST_NOTES]:
         row(made, note, count)
     return made
+
+
+def _cut(lines: Sequence[object], most: int) -> str:
+    """What a title says where only the first lines are shown."""
+    return f"; the first {most} of {len(lines):,}" if len(lines) > most else ""
 
 
 def _groups(findings: Findings) -> Any:
@@ -95,6 +102,7 @@ def _reliance(audit: Audit, findings: Findings) -> Any:
         title += f"; by construction none rests on {', '.join(held)}, which may not change"
     if findings.on_protected is not None and len(held) < len(audit.protected):
         title += f"; a protected one: {findings.on_protected}"
+    title += _cut(findings.reliance, MOST_FEATURES)
     made = table(title, "feature", "changed in", "raised", "lowered", "alone", "protected")
     for line in findings.reliance[:MOST_FEATURES]:
         row(made, line.feature, line.changed, line.raised, line.lowered, line.alone, "yes" if line.protected else "")
@@ -153,7 +161,7 @@ def _blocking(findings: Findings) -> list[Any]:
         row(made, "none: the model never gives the goal", blocking.model_alone, "")
     if not blocking.cores:
         return [made]
-    cores = table("most frequent cores", "together they block", "rows")
+    cores = table(f"most frequent cores{_cut(blocking.cores, MOST_CORES)}", "together they block", "rows")
     for core, count in blocking.cores[:MOST_CORES]:
         row(cores, " and ".join(core) or "(nothing but the model)", count)
     return [made, cores]
@@ -162,11 +170,11 @@ def _blocking(findings: Findings) -> list[Any]:
 def _undecided(audit: Audit) -> Any:
     rows = audit.undecided
     made = table(
-        f"{len(rows)} rows without a proved verdict" + (", the first 20" if len(rows) > 20 else ""),
+        f"{len(rows):,} rows without a proved verdict" + (f", the first {MOST_ROWS}" if len(rows) > MOST_ROWS else ""),
         "row",
         "outcome",
         "why",
     )
-    for record in rows[:20]:
+    for record in rows[:MOST_ROWS]:
         row(made, record.label, record.outcome, record.why)
     return made

@@ -25,6 +25,7 @@ from mace.report.displays import MOST_GROUPS, BoundsDisplay, DistanceDisplay
 from mace.report.multiples import Reach, ReachDisplay
 from mace.report.plots import DISPLAYS
 from mace.report.sections import bounds, reach
+from mace.report.text import as_text
 from mace.solve.driver import Bracket
 from tests.audit import faults
 from tests.report import made
@@ -180,6 +181,13 @@ def test_the_tables_of_a_notebook_wrap_and_are_those_of_the_text():
     assert "<pre>" not in html and html.count("<table>") >= 3
     plain = re.sub(r"<[^>]*>", " ", html).replace("&#x27;", "'").replace("&gt;", ">").replace("&lt;", "<")
     assert set(re.sub("[─━]+", " ", str(audit)).replace("&amp;", "&").split()) <= set(plain.split())
+
+
+def test_a_table_that_is_cut_says_so():
+    records = [made.found(n, Fraction(1, n + 2), changes={f"f{n}": [0, 1]}, notes=[f"n{n}"]) for n in range(30)]
+    said = " ".join(as_text(made.audit(records=records, extra={}, groups={})).split())
+    assert "beside their proofs; the first 12 of 30" in said and said.count("the first 12 of 30") == 2
+    assert "the first" not in as_text(made.audit())
 
 
 @pytest.mark.parametrize(

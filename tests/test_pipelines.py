@@ -105,11 +105,19 @@ def test_the_steps_of_the_action_run_as_a_script(folder):
     Path("step.sh").write_text(verify["run"])
     told = {"GITHUB_STEP_SUMMARY": str(folder / "summary"), "GITHUB_OUTPUT": str(folder / "output")}
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    ran = subprocess.run(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "step.sh"], check=False, capture_output=True, text=True,
-        env={**os.environ, **env, **told, "PATH": path, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+
+    def step(**changes: str) -> subprocess.CompletedProcess[str]:
+        Path("output").unlink(missing_ok=True)
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "step.sh"]
+        have = {**os.environ, **env, **told, "PATH": path, "PYTHONPATH": str(ROOT)} | changes
+        return subprocess.run(command, check=False, capture_output=True, text=True, env=have)
+
+    ran = step()
     assert ran.returncode == 10, ran.stderr
     assert Path("output").read_text() == "sarif=mace.sarif\nexit-code=10\n"
     assert "proved: monotone(Income, increasing)" in Path("summary").read_text()
     assert len(json.loads(Path("mace.sarif").read_text())["runs"][0]["results"]) == 2
+    # What could not be asked has written nothing: what lies there from before is no result of it.
+    assert step(SUITE="none.toml").returncode == 2
+    assert Path("output").read_text() == "exit-code=2\n" and not Path("mace.sarif").exists()
+    assert "ended with exit code 2 and no verdict" in Path("summary").read_text()

@@ -7,9 +7,11 @@ letter about what the checker does not accept, nor about a row of which the audi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mace.base.figures import cell
 from mace.errors import FileError
 from mace.explain.answer import Answer
 from mace.present.words import change
@@ -25,6 +27,7 @@ class Letter(NamedTuple):
     """What the letter says.
 
     decided, wanted: the decision, and the one that would have been reached, as people call them.
+    decision: whether what was wanted is a decision; else it is what a number or a probability was to be.
     changes: one sentence for each.
     certain: what is proved about them.
     digest:  of the certificate, or of the question; `what` says of which.
@@ -33,6 +36,7 @@ class Letter(NamedTuple):
     title: str
     decided: str
     wanted: str
+    decision: bool
     changes: list[str]
     certain: str
     what: str
@@ -46,6 +50,8 @@ CERTAIN = {
     "infeasible": "It is proved that no change of what may change would have been enough.",
     "unknown": "Whether any change would have been enough is not known: the search was over before that was proved.",
 }
+_LABEL = r"""(?:'[^']*'|"[^"]*"|[-+.\w]+)"""
+_CLASSES = re.compile(rf"(?:anything but )?{_LABEL}(?: or {_LABEL})*")  # goals of classes, as their text has them
 NOTHING = "What was wanted is what was decided: nothing would have to change."
 
 
@@ -61,6 +67,7 @@ def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | No
                 hint="Ask again, and keep the certificates as they are written.",
             )
     if isinstance(who, Answer):
+        goal: object = who.goal
         space, status, decision, wanted = who.space, who.status, who.decision, who.wanted
         found = who.counterfactuals[0].changes if who.counterfactuals else {}
     else:
@@ -71,14 +78,17 @@ def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | No
                 f"no letter is written about row {who}, of which the audit knows no decision ({why})",
                 hint="`mace audit --resume` asks again about rows that failed.",
             )
-        goal = audit.about.get("wanted") or audit.about.get("goal")
-        status, decision, wanted = record.status, record.decision, "another decision" if goal is None else str(goal)
+        goal = audit.about.get("goal")
+        wanted = "another decision" if goal is None else str(audit.about.get("wanted") or goal)
+        status, decision = record.status, record.decision
         found = {name: (pair[0], pair[1]) for name, pair in record.changes.items()}
     digests = [pair for pair in person.proof if pair.code and "igest" in pair.term]
+    classes = goal is None or _CLASSES.fullmatch(str(goal)) is not None
     return Letter(
         title or "About your application",
-        _called(audit, space, decision),
+        _called(audit, space, decision) if classes or not isinstance(decision, float) else cell(decision),
         _called(audit, space, wanted),
+        classes,
         _sentences(found, units_of(audit.about, space)),
         NOTHING if status == "optimal" and not found else CERTAIN[status],
         digests[-1].term if digests else "",

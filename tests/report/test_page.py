@@ -288,7 +288,11 @@ def test_a_goal_stands_as_people_call_it_and_without_the_quotes_of_python():
     assert parts.goal_of(two.about) == "fair or good (anything but 'bad')"
     likely = made.audit(about=made.ABOUT | {"goal": "p(1) >= 0.7", "wanted": "p(approved) >= 0.7"})
     assert parts.goal_of(likely.about) == "p(approved) >= 0.7 (p(1) >= 0.7)"
-    assert "it would have decided: p(approved) >= 0.7" in Parsed(to_html(likely, 0, template="letter")).words()
+    assert "this would have been so: p(approved) >= 0.7" in Parsed(to_html(likely, 0, template="letter")).words()
+    number = made.audit(records=[made.found(0, Fraction(1, 3), decision=119.25090767683987)], extra={}, groups={})
+    number.about.update({"goal": "y <= 100", "wanted": "y <= 100", "decisions": {}})
+    said = Parsed(to_html(number, 0, template="letter")).words()
+    assert "said: 119.250907677" in said and "this would have been so: y <= 100" in said
 
 
 def test_a_letter_shows_a_value_as_it_is():

@@ -24,7 +24,7 @@ from mace.audit.rows import groups_of
 from mace.base.deadline import Deadline, standing, stoppable
 from mace.base.suggestions import among, closest, few, meant
 from mace.cli import app
-from mace.cli.options import Given, Limits
+from mace.cli.options import Given, Limits, names_of
 from mace.cli.output import wrapped
 from mace.compilers import load_model, read
 from mace.errors import FileError, GoalError, MaceError, ModelError, RowError, SpaceError
@@ -263,6 +263,12 @@ def test_the_space_of_a_csv_file_is_written_to_be_edited_and_an_edited_one_stays
     again = CliRunner().invoke(app, wanted_file)
     assert isinstance(again.exception, FileError) and "may have been edited" in str(again.exception)
     assert mace.Space.load("people.toml")["Age"].change == "fixed"
+
+
+def test_a_name_with_a_comma_stands_in_quotes():
+    assert names_of("Sex, Age,") == ["Sex", "Age"] and names_of(None) == names_of("") == []
+    assert names_of('"income, net", Sex') == ["income, net", "Sex"]
+    assert names_of('5" pipe,Sex') == ['5" pipe', "Sex"]
 
 
 def test_what_is_inferred_of_a_wide_table_has_room_on_a_screen(tmp_path):

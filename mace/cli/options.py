@@ -8,6 +8,7 @@ need them.
 
 from __future__ import annotations
 
+import csv
 import functools
 import shlex
 from dataclasses import dataclass
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 
 FormatOption: TypeAlias = Annotated[Format, typer.Option("--format", help="text or json.")]
 OracleOption: TypeAlias = Annotated[str, typer.Option("--oracle", help="auto, ensembles, networks, smt, z3 or cvc5.")]
-GroupsOption: TypeAlias = Annotated[str | None, typer.Option("--groups", help="Columns to compare by: Sex,AgeGroup.")]
+GroupsOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--groups", help='Columns to compare by: Sex,AgeGroup; one with a comma in it as "a, b".'),
+]
 SpaceOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -359,8 +363,9 @@ def read_space(name: str) -> Space:
 
 
 def names_of(text: str | None) -> list[str]:
-    """Names with commas between them."""
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
+    """Names with commas between them; one that has a comma stands in double quotes, as in a CSV file."""
+    found = csv.reader([text or ""], skipinitialspace=True)
+    return [name.strip() for names in found for name in names if name.strip()]
 
 
 def _pairs(texts: list[str], option: str) -> dict[str, object]:

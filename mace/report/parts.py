@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mace.space.space import Space
 
 
+_QUOTED = re.compile(r"""(['"])(.*?)\1""")
 NOT_KNOWN = "not recorded in this audit file"
 # A cell with a second, smaller line is a pair.
 Cell: TypeAlias = str | tuple[str, str]
@@ -84,7 +85,7 @@ def goal_of(about: Mapping[str, Any]) -> str:
     """The goal in words, from what the audit says of itself: `approved (1)`."""
     goal, wanted = about.get("goal", NOT_KNOWN), about.get("wanted")
     if isinstance(goal, str) and wanted is not None:
-        return str(wanted) if wanted == re.sub("['\"]", "", goal) else f"{wanted} ({goal})"
+        return str(wanted) if wanted == _QUOTED.sub(r"\2", goal) else f"{wanted} ({goal})"
     if isinstance(goal, list):
         return ", ".join(named(about, label) for label in goal)
     return "any other decision" if goal is None else named(about, goal)

@@ -284,6 +284,7 @@ def test_a_goal_stands_as_people_call_it_and_without_the_quotes_of_python():
     plain = made.audit(about=made.ABOUT | {"goal": "'dear'", "wanted": "dear", "decisions": {}})
     assert parts.goal_of(plain.about) == "dear"
     assert "it would have decided: dear" in Parsed(to_html(plain, 0, template="letter")).words()
+    assert parts.goal_of({"goal": repr("it's ok"), "wanted": "it's ok"}) == "it's ok"
     two = made.audit(about=made.ABOUT | {"goal": "anything but 'bad'", "wanted": "fair or good", "decisions": {}})
     assert parts.goal_of(two.about) == "fair or good (anything but 'bad')"
     likely = made.audit(about=made.ABOUT | {"goal": "p(1) >= 0.7", "wanted": "p(approved) >= 0.7"})

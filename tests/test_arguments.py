@@ -177,6 +177,10 @@ def test_a_comparison_names_what_does_not_fit(name: str, value: Any) -> None:
     [
         (lambda: mace.explain(MODEL, SPACE, FRAME.iloc[0], distnace="l1"), "explain has no argument `distnace`"),
         (lambda: mace.Explainer(MODEL, SPACE, distnace="l1"), "Explainer has no argument `distnace`"),
+        (
+            lambda: mace.Explainer(MODEL, SPACE).explain(FRAME.iloc[0], objectives=["l1"]),
+            "Explainer.explain has no argument `objectives`\nGive it where the Explainer is made: Explainer(..",
+        ),
         (lambda: mace.audit(MODEL, SPACE, FRAME, chekpoint="a"), "Did you mean 'checkpoint'?"),
         (lambda: mace.verify(MODEL, SPACE, "fair(a)", tmeout=1), "Did you mean 'timeout'?"),
         (lambda: mace.report(None, "a.html", persons=1), "Did you mean 'person'?"),

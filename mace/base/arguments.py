@@ -173,11 +173,18 @@ def spelled(function: Callable[P, R]) -> Callable[P, R]:
         # Too many of them, and one that lacks, are told by Python.
         for name in kwargs:
             if name not in known:
-                hint = meant(name, known, f"It has {', '.join(known)}.")
+                hint = _where_made(type(args[0]), name) if args and takes[0].name == "self" else ""
+                hint = hint or meant(name, known, f"It has {', '.join(known)}.")
                 raise ArgumentError(f"{called} has no argument `{one_line(name)}`", hint=hint)
         return function(*args, **kwargs)
 
     return wrapped
+
+
+def _where_made(made: type, name: str) -> str:
+    """That an argument of a method is one of its class instead, if it is."""
+    takes = name in inspect.signature(made).parameters
+    return f"Give it where the {made.__name__} is made: {made.__name__}(.., {name}=..)." if takes else ""
 
 
 def spelled_class(made: C) -> C:

@@ -81,6 +81,12 @@ IDEAS = [
     ),
     Idea("the last float for which a monotone test holds", "mace/base/exact.py", r"\(low \+ high\) // 2|low >> 1"),
     Idea("what is superfluous in a set, and which sets suffice", "mace/explain/subsets.py", r"\bhitting_"),
+    Idea(
+        "what a goal means of a model in its space",
+        "mace/explain/explainer.py",
+        r"goal_text import .*\bwanted\b",
+        {"mace/explain/unread_goal.py": "of a model that is only asked, whose classes may have to be found out"},
+    ),
     Idea("what a word that nobody knows may have meant", "mace/base/suggestions.py", r"\bdifflib\b"),
     Idea(
         "a file that is written whole, or not at all", "mace/base/files.py", r"\bmkstemp\b|\.replace\((path|target)\)"

@@ -100,4 +100,4 @@ class ComparisonDisplay(Display):
         ax.set_yticks(list(places), names)
         ax.set_xlabel("farther than the proved optimum, % (diamond: mean)")
         ax.set_xscale("symlog", linthresh=1)
-        ax.set_xlim(left=0)
+        ax.set_xlim(0, 1.5 * max(1.0, float(ax.dataLim.x1)))  # room for the last diamond, on a scale of powers

@@ -133,6 +133,7 @@ def test_t7_the_goal_is_about_a_sum_of_several_outputs(weights):
     model = weighted(OUTPUTS[0])
     model.coef_, model.intercept_ = OUTPUTS, np.zeros(3)
     asked = mace.SumOfOutputs(model, weights)
+    assert repr(asked).startswith(f"SumOfOutputs({type(model).__name__}")
     rates = OUTPUTS.sum(axis=0) if weights is None else np.array(weights) @ OUTPUTS
     answer = mace.explain(
         asked, space(4, 0, 1000, step=1), row((10,) * 4), goal="500 <= y <= 700", objectives=["l1", "changes"]

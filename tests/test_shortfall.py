@@ -20,7 +20,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import mace
-from mace.errors import GoalError
+from mace.errors import GoalError, MaceError
 from tests.small_spaces import MIXED as SPACE
 from tests.small_spaces import MIXED_ROWS as ROWS
 
@@ -97,6 +97,8 @@ def test_the_nearest_miss_of_an_infeasible_answer_is_asked_anew() -> None:
     model = NUMBERS["tree"].fit(SPACE.encode(ROWS), ROWS.a.astype(float))
     answer = mace.explain(model, SPACE, ROWS.iloc[0], goal="y >= 9", distance="l0")
     assert answer.status == "infeasible"
+    with pytest.raises(MaceError, match="does not hold its model any more\nAsk again, with objectives="):
+        pickle.loads(pickle.dumps(answer)).nearest_miss()  # not the answer itself, as if nothing were nearer
     missed = answer.nearest_miss()
     assert [level.name for level in missed.levels] == ["shortfall", "l0"]
     assert missed.levels[0].value == missed.levels[0].lower_bound == 3

@@ -33,6 +33,9 @@ class OneOutput:
     def __init__(self, model: Any, output: int) -> None:
         self.model, self.output = model, output
 
+    def __repr__(self) -> str:
+        return f"OneOutput({name_of(self.model)}, {self.output!r})"
+
     def fit(self, X: Any, y: Any) -> OneOutput:
         """Fit the whole model to y, shape (rows, outputs)."""
         self.model.fit(X, y)
@@ -81,6 +84,9 @@ class SumOfOutputs:
 
     def __init__(self, regressor: Any, weights: Sequence[float] | None = None) -> None:
         self.regressor, self.weights = regressor, weights
+
+    def __repr__(self) -> str:
+        return f"SumOfOutputs({name_of(self.regressor)}{'' if self.weights is None else f', {list(self.weights)}'})"
 
     def fit(self, X: Any, y: Any) -> SumOfOutputs:
         """Fit the regressor to y, shape (rows, outputs)."""

@@ -33,7 +33,7 @@ MEASURES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GroupFrame:
     """The figures of each group; `MEASURES` says what the columns are.
 

@@ -37,7 +37,7 @@ HIDDEN = {"adult": (50, 50), "german": (40, 40)}
 CLASSES = {"adult": (0, 1), "german": (1, 2)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Persons:
     """100 persons whom a network rejects, the network, and what they can do.
 

@@ -46,6 +46,7 @@ BY_BOXES = "proved by bounds on the model over boxes of rows"
 _NEARER = "nothing that is nearer by more than the gap reaches the goal"
 WITHIN, WITHIN_BOXES = f"proved: {_NEARER}", f"{BY_BOXES}: {_NEARER}"
 
+_NO_MODEL = "this answer does not hold its model any more"
 UNREAD = "nothing is proved: the model cannot be read"
 
 MEANING_OF_LEVELS = "proved, in this order: each objective is the least that those before it allow"
@@ -215,11 +216,16 @@ class Answer(Proved):
         """How near the goal can be reached: by the least shortfall, then by this answer's own objectives.
 
         It is asked anew, with the time limit of this answer. Where the goal can be met the shortfall is 0.
-        Raises GoalError for a goal whose shortfall is no number.
+        Raises GoalError for a goal whose shortfall is no number, and MaceError for an answer without a counterfactual
+        that does not hold its model any more: one that was pickled, or a set.
         """
-        if self.levels and self.levels[0].name == "shortfall" or self.missed is None:
+        if self.levels and self.levels[0].name == "shortfall":
             return self
-        return self.missed()
+        if self.missed is not None:
+            return self.missed()
+        if self.counterfactuals or self.calls is not None:
+            return self
+        raise MaceError(_NO_MODEL, hint='Ask again, with objectives=["shortfall", "l1"].')
 
     @spelled
     def menu(self, timeout: float | None = 60.0, *, safe: bool = True) -> Any:
@@ -232,7 +238,7 @@ class Answer(Proved):
         if self.calls is not None:
             raise MaceError("a menu needs a model that is read: this one is only asked")
         if self.menus is None:
-            raise MaceError("this answer does not hold its model any more", hint="Use mace.Explainer(..).menu(row).")
+            raise MaceError(_NO_MODEL, hint="Use mace.Explainer(..).menu(row).")
         return self.menus(timeout=timeout, safe=safe)
 
     def to_dict(self) -> dict[str, Any]:

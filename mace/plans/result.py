@@ -140,6 +140,10 @@ class Plan:
         """The state that the plan leads to, in the space's own types."""
         return self.steps[-1].state if self.steps else self.start
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What writes certificates holds the model.
+        return {**self.__dict__, "prover": None, "gower_prover": None}
+
     @spelled
     def certify(self, timeout: float | None = 60.0, of: str = "cost") -> Certificate:
         """A certificate of the lower bound, and of the plan, that `mace check` reads.
@@ -147,11 +151,16 @@ class Plan:
         timeout: seconds (None: no limit).
         of:      "cost", or "gower" where the distance came first: that no plan leads nearer than `exact_gower_bound`.
         Raises CertificateError where there is nothing to certify, where the model or the world is none that
-        certificates speak of, or where the proof is too long or takes too long.
+        certificates speak of, where the proof is too long or takes too long, or where the plan does not hold its model
+        any more, because it was pickled.
         """
         if not isinstance(of, str) or of not in ("cost", "gower"):
             raise CertificateError(f"there are certificates of the cost and of gower, not of {short(of)}")
         prover = self.prover if of == "cost" else self.gower_prover
+        if self.status != "unknown" and self.prover is None:
+            raise CertificateError(
+                "this plan does not hold its model any more", hint="Certify it before it is pickled."
+            )
         if self.status == "unknown" or prover is None:
             raise CertificateError("nothing was proved of this question", hint="Give it more time.")
         try:

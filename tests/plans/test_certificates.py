@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from collections import Counter
 from fractions import Fraction
 
@@ -77,6 +78,18 @@ def test_a_program_has_no_certificate_and_says_so() -> None:
     assert any("it has no certificate: the model is a program" in note for note in plan.notes)
     with pytest.raises(CertificateError, match="the model is a program"):
         plan.certify()
+
+
+def test_a_plan_is_pickled_without_its_model() -> None:
+    planner = hard_planner(40)
+    _, x = next(refused(planner, 40).iterrows())
+    found = planner.plan(x, goal=1, horizon=2)
+    kept = pickle.loads(pickle.dumps(found))
+    assert kept == found and kept.to_dict() == found.to_dict() and kept.steps == found.steps
+    assert pickle.loads(pickle.dumps(planner.front(x, "steps", goal=1, horizon=1))).to_dict()
+    with pytest.raises(CertificateError, match="does not hold its model any more"):
+        kept.certify()
+    assert found.certify().check().accepted
 
 
 def test_a_certificate_that_takes_too_long_is_none() -> None:

@@ -269,6 +269,7 @@ def test_a_name_with_a_comma_stands_in_quotes():
     assert names_of("Sex, Age,") == ["Sex", "Age"] and names_of(None) == names_of("") == []
     assert names_of('"income, net", Sex') == ["income, net", "Sex"]
     assert names_of('5" pipe,Sex') == ['5" pipe', "Sex"]
+    assert names_of('"a ""b""",c\r\n[d],"e') == ['a "b"', "c\r\n[d]", '"e']
 
 
 def test_what_is_inferred_of_a_wide_table_has_room_on_a_screen(tmp_path):

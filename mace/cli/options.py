@@ -8,8 +8,8 @@ need them.
 
 from __future__ import annotations
 
-import csv
 import functools
+import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -362,10 +362,13 @@ def read_space(name: str) -> Space:
     return Space.load(name)
 
 
+_NAME = re.compile(r'\s*(?:"((?:[^"]|"")+)"\s*(?=,|\Z)|([^,]*))(?:,|\Z)')
+
+
 def names_of(text: str | None) -> list[str]:
     """Names with commas between them; one that has a comma stands in double quotes, as in a CSV file."""
-    found = csv.reader([text or ""], skipinitialspace=True)
-    return [name.strip() for names in found for name in names if name.strip()]
+    found = (quoted.replace('""', '"') or bare for quoted, bare in _NAME.findall(text or ""))
+    return [name.strip() for name in found if name.strip()]
 
 
 def _pairs(texts: list[str], option: str) -> dict[str, object]:

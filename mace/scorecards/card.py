@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NUMBERS: tuple[Any, ...] = (Real, Decimal)
+COMPARED = 200  # choices of bins about which a scorecard's estimator is asked
+SAME = 1e-9  # of what a sum adds up, by how much two roads to it differ
 Kind: TypeAlias = Literal["interval", "list", "special", "missing"]
 
 
@@ -106,11 +108,15 @@ class Variable(NamedTuple):
 
 @dataclass(frozen=True)
 class Card:
-    """A scorecard; `target` is "binary" or "continuous"."""
+    """A scorecard; `target` is "binary" or "continuous".
+
+    logistic: whether its probabilities are those of `outcome`.
+    """
 
     variables: tuple[Variable, ...]
     intercept: float
     target: Literal["binary", "continuous"] = "binary"
+    logistic: bool = True
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -170,7 +176,38 @@ def card_of(scorecard: Any) -> Card:
         variables.append(Variable(name, float(coefficient), bins))
     intercept = float(np.asarray(estimator.intercept_, dtype=np.float64).ravel()[0])
     target: Any = "binary" if hasattr(estimator, "classes_") else "continuous"
-    return Card(tuple(variables), intercept, target)
+    return _compared(estimator, Card(tuple(variables), intercept, target))
+
+
+def _compared(estimator: Any, card: Card) -> Card:
+    """The card, once the estimator says of values of bins what it does; raises ModelError where it does not.
+
+    An estimator with coefficients may still predict a function of the sum (`PoissonRegressor` its exponential), or
+    have other probabilities, or none: then the card says so.
+    """
+    rng = np.random.default_rng(0)
+    choices = [tuple(int(rng.integers(len(v.bins))) for v in card.variables) for _ in range(COMPARED)]
+    held = [[v.bins[k].value for v, k in zip(card.variables, places, strict=True)] for places in choices]
+    values: Any = np.array(held)
+    if hasattr(estimator, "feature_names_in_"):
+        import pandas as pd
+
+        values = pd.DataFrame(values, columns=list(card.names))
+    scores = np.array([card.score(places) for places in choices])
+    said = np.asarray(estimator.predict(values))
+    sizes = 1.0 + np.abs(np.array(held)) @ np.abs([v.coefficient for v in card.variables]) + abs(card.intercept)
+    clear = np.abs(scores) > SAME * sizes
+    same = np.abs(said - scores) <= SAME * sizes if card.target == "continuous" else (said == (scores > 0)) | ~clear
+    if not same.all():
+        raise ModelError(
+            f"a scorecard over a {type(estimator).__name__} is not supported: it does not predict the sum of its points"
+        )
+    if card.target == "continuous":
+        return card
+    if not hasattr(estimator, "predict_proba"):
+        return replace(card, logistic=False)
+    outcomes = np.array([card.outcome(places) for places in choices])
+    return replace(card, logistic=bool((np.abs(estimator.predict_proba(values)[:, 1] - outcomes) <= SAME).all()))
 
 
 def _bins(scorecard: Any, binned: Any, points: Sequence[float]) -> tuple[Bin, ...]:

@@ -576,6 +576,25 @@ def test_arguments_of_other_kinds_and_sizes_are_refused_or_answered() -> None:
         found.information("x")  # type: ignore[arg-type]
 
 
+def test_numbers_whose_products_no_double_holds_are_refused() -> None:
+    """There were numpy's and scipy's own errors, and "INFEASIBLE" where costs were infinite."""
+    X = pd.DataFrame({"a": np.arange(20) / 10})
+    for value, coefficient in ((1e308, 1.0), (1e-320, 1.0), (1.0, 1e200)):
+        rows = [{"variable": "a", "coefficient": coefficient, "value": s * value, "low": s - 1} for s in (0.5, 1)]
+        rows[0]["high"] = 0
+        with pytest.raises(MaceError, match="between 1e-99 and 1e99"):
+            read_card(rows, 0.0)
+    rows = [{"variable": "a", "coefficient": 1, "value": s, "low": s, "high": s + 1} for s in (0, 1)]
+    found = Counterfactual(read_card(rows, 0.0, "continuous")).fit(X)
+    asked: dict[str, Any] = {"outcome_type": "continuous", "n_cf": 1, "max_changes": 1, "objectives": {"proximity": 1}}
+    with pytest.raises(MaceError, match="between 1e-99 and 1e99"):
+        found.generate({"a": 0.5}, 1e308, soft_constraints={"diff_outcome": 5}, **asked)
+    for weight in (1e308, 5e-324):
+        with pytest.raises(MaceError, match="from 1e-99 to 1e99"):
+            found.generate({"a": 0.5}, 1, **{**asked, "objectives": {"proximity": weight, "closeness": weight}})
+    assert found.generate({"a": 0.5}, 1e98, soft_constraints={"diff_outcome": 1e98}, **asked).status == "OPTIMAL"
+
+
 def test_what_is_refused_is_named() -> None:
     made, X = by_hand()
     with pytest.raises(MaceError, match="not fitted"):

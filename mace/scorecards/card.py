@@ -20,6 +20,7 @@ import numpy as np
 
 from mace.base.arguments import spelled
 from mace.base.escape import short
+from mace.base.exact import moderate
 from mace.base.values import hashed, plain
 from mace.errors import ModelError, RowError
 
@@ -117,6 +118,19 @@ class Card:
     intercept: float
     target: Literal["binary", "continuous"] = "binary"
     logistic: bool = True
+
+    def __post_init__(self) -> None:
+        """Raise ModelError for numbers whose products, quotients and covariances no double holds."""
+        named = {"the intercept": self.intercept}
+        for variable in self.variables:
+            named[f"the coefficient of `{variable.name}`"] = variable.coefficient
+            named |= {f"`{variable.name}`: the value of the bin {one.text}": one.value for one in variable.bins}
+        for what, number in named.items():
+            if number and not moderate(abs(number)):
+                raise ModelError(
+                    f"{what} is {number:g}; numbers of scorecards are 0, or between 1e-99 and 1e99 in size",
+                    hint="Give values and coefficients in other units.",
+                )
 
     @cached_property
     def names(self) -> tuple[str, ...]:

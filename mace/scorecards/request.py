@@ -15,6 +15,7 @@ import numpy as np
 
 from mace.base.arguments import check, names
 from mace.base.escape import short
+from mace.base.exact import moderate
 from mace.base.suggestions import among
 from mace.base.values import plain
 from mace.errors import MaceError
@@ -147,6 +148,8 @@ def _check_outcome(card: Card, asked: SetRequest) -> None:
     y = asked.y
     if not isinstance(y, (int, float)) or not -LARGEST <= y <= LARGEST:
         raise MaceError(f"y is a number, got {short(y)}")
+    if asked.kind == "continuous" and y and not moderate(abs(y)):
+        raise MaceError(f"y is a number, 0 or between 1e-99 and 1e99 in size; got {short(y)}")
     if asked.kind == "binary" and y not in (0, 1) or asked.kind == "probability" and not 0 <= y <= 1:
         raise MaceError(f"y is {'0 or 1' if asked.kind == 'binary' else 'from 0 to 1'}, got {short(y)}")
 
@@ -180,8 +183,8 @@ def _objectives(objectives: Mapping[str, float] | None, method: str) -> dict[str
 
 
 def _check_weight(name: str, weight: object) -> None:
-    if not is_number(weight) or not weight > 0 or not math.isfinite(weight):
-        raise MaceError(f"the weight of {name} is a number > 0, got {short(weight)}")
+    if not is_number(weight) or not weight > 0 or not moderate(weight):
+        raise MaceError(f"the weight of {name} is a number > 0 (from 1e-99 to 1e99), got {short(weight)}")
 
 
 def _names(argument: str, given: Sequence[str]) -> tuple[str, ...]:

@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
 from mace.base.deadline import Deadline, stoppable
+from mace.errors import CertificateError
 from mace.explain import front as fronts
 from mace.plans import audit_plans
+from mace.plans import certificate as plan_certificates
 from mace.plans.run import Planner
 from mace.scorecards.counterfactual import Counterfactual
 from mace.solve.smt import process as smt_process
@@ -83,6 +86,19 @@ def test_an_audit_of_plans_keeps_its_plans_and_says_how_many_rows_are_left(monke
     assert len(found.plans) == 3 and not found.settled
     assert found.why == found.to_dict()["why"] == "interrupted with 17 of 20 rows left to look at"
     assert "not finished: interrupted with 17 of 20 rows left" in str(found)
+
+
+def test_a_plan_is_kept_where_its_certificate_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan was lost: nothing was printed of it."""
+    space = Space([Feature("Savings", "integer", 0, 100)])
+    text = "action save:\n    parameter more: int in [1, 50]\n    Savings = Savings + more\n    cost more\n"
+    frame = pd.DataFrame({"Savings": np.arange(100)})
+    made = LogisticRegression().fit(frame, frame["Savings"] > 30)
+    plan = mace.plan(made, space, {"Savings": 3}, mace.World.read(text, space), goal=True)
+    monkeypatch.setattr(plan_certificates, "world_of", pressed(1, plan_certificates.world_of))
+    with pytest.raises(CertificateError, match="no certificate was written: interrupted"):
+        plan.certify()
+    assert plan.status == "optimal" and plan.certify().check().accepted
 
 
 def test_who_waits_for_a_solver_notices_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

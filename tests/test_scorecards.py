@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import PoissonRegressor, RidgeClassifier, SGDClassifier
 
 from mace.base.deadline import NEVER
 from mace.errors import MaceError
@@ -110,6 +111,51 @@ def test_a_probability_is_met_exactly(wanted: float, side: str) -> None:
     )
     outcome = found.display(show_outcome=True)["outcome"]
     assert (outcome >= wanted).all() if side == "min_outcome" else (outcome <= wanted).all()
+
+
+@pytest.mark.parametrize("wanted", [1.0, 1 - 1e-10, 1 - 2**-52, 1e-10, 1e-308, 0.0])
+@pytest.mark.parametrize("side", ["min_outcome", "max_outcome"])
+@pytest.mark.filterwarnings("error")
+def test_probabilities_near_to_0_and_1_are_those_of_their_floats(wanted: float, side: str) -> None:
+    """The float of a probability is 1 from a score of 37 on, and was said to be out of reach."""
+    values = [-800.0, -30.0, -23.02585093, 0.0, 23.02585093, 30.0, 36.0, 800.0]
+    ends = [-math.inf, *range(1, len(values)), math.inf]
+    own = [Bin(str(v), "interval", v, low=a, high=b) for v, a, b in zip(values, ends, ends[1:], strict=False)]
+    made = Card((Variable("a", 1.0, tuple(own)), Variable("b", 1e-7, tuple(own))), 0.0)
+    X = pd.DataFrame({name: np.random.default_rng(k).integers(0, 8, 90) + 0.5 for k, name in enumerate("ab")})
+    found = Counterfactual(made).fit(X)
+    for start in (0.5, 7.5):
+        row = {"a": start, "b": 3.5}
+        found.generate(row, wanted, "probability", 1, objectives={"proximity": 1}, hard_constraints=[side])
+        outcomes = [made.outcome((k, 3)) for k in range(8)] + [made.outcome((int(start), k)) for k in range(8)]
+        reached = [(p >= wanted) if side == "min_outcome" else (p <= wanted) for p in outcomes]
+        assert found.status == ("OPTIMAL" if any(reached) else "INFEASIBLE")
+        outcome = [] if not any(reached) else found.display(show_outcome=True)["outcome"]
+        assert all(p >= wanted if side == "min_outcome" else p <= wanted for p in outcome)
+
+
+def test_a_card_says_what_its_estimator_predicts() -> None:
+    """A sum of points was taken for the prediction where that is its exponential, and for odds where there are none."""
+    optbinning = pytest.importorskip("optbinning")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({name: rng.normal(size=300) for name in "ab"})
+    score = X["a"] + X["b"] + rng.normal(size=300) / 4
+    y = (score > 0).astype(int)
+
+    def fitted(estimator: Any, target: Any) -> Any:
+        return optbinning.Scorecard(optbinning.BinningProcess(list("ab")), estimator).fit(X, target)
+
+    with pytest.raises(MaceError, match="PoissonRegressor is not supported: it does not predict the sum"):
+        Counterfactual(fitted(PoissonRegressor(), np.exp(score))).fit(X)
+    for estimator in (RidgeClassifier(), SGDClassifier(loss="modified_huber", random_state=0)):
+        made = fitted(estimator, y)
+        found, query = Counterfactual(made).fit(X), X.iloc[[int(y.argmin())]]
+        found.generate(query, 1 - int(made.predict(query)[0]), "binary", 1, max_changes=2)
+        assert made.predict(found.rows())[0] != made.predict(query)[0]
+        with pytest.raises(MaceError, match="probabilities of this scorecard"):
+            found.display(show_outcome=True)
+        with pytest.raises(MaceError, match="probabilities of this scorecard"):
+            found.generate(query, 0.6, "probability", 1, hard_constraints=["min_outcome"])
 
 
 def test_a_variable_that_stays_in_its_bin_has_not_changed() -> None:
@@ -528,6 +574,25 @@ def test_arguments_of_other_kinds_and_sizes_are_refused_or_answered() -> None:
     assert found.generate(START, 1, "binary", 10**400).status == "INFEASIBLE"
     with pytest.raises(MaceError, match="print_level"):
         found.information("x")  # type: ignore[arg-type]
+
+
+def test_numbers_whose_products_no_double_holds_are_refused() -> None:
+    """There were numpy's and scipy's own errors, and "INFEASIBLE" where costs were infinite."""
+    X = pd.DataFrame({"a": np.arange(20) / 10})
+    for value, coefficient in ((1e308, 1.0), (1e-320, 1.0), (1.0, 1e200)):
+        rows = [{"variable": "a", "coefficient": coefficient, "value": s * value, "low": s - 1} for s in (0.5, 1)]
+        rows[0]["high"] = 0
+        with pytest.raises(MaceError, match="between 1e-99 and 1e99"):
+            read_card(rows, 0.0)
+    rows = [{"variable": "a", "coefficient": 1, "value": s, "low": s, "high": s + 1} for s in (0, 1)]
+    found = Counterfactual(read_card(rows, 0.0, "continuous")).fit(X)
+    asked: dict[str, Any] = {"outcome_type": "continuous", "n_cf": 1, "max_changes": 1, "objectives": {"proximity": 1}}
+    with pytest.raises(MaceError, match="between 1e-99 and 1e99"):
+        found.generate({"a": 0.5}, 1e308, soft_constraints={"diff_outcome": 5}, **asked)
+    for weight in (1e308, 5e-324):
+        with pytest.raises(MaceError, match="from 1e-99 to 1e99"):
+            found.generate({"a": 0.5}, 1, **{**asked, "objectives": {"proximity": weight, "closeness": weight}})
+    assert found.generate({"a": 0.5}, 1e98, soft_constraints={"diff_outcome": 1e98}, **asked).status == "OPTIMAL"
 
 
 def test_what_is_refused_is_named() -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mace.plans.plan_front import PlanFront
     from mace.plans.result import Plan
 
+POINTS = 10
 WorldOption = Annotated[
     str | None,
     typer.Option(
@@ -46,7 +47,10 @@ class Aims:
     front: Annotated[
         str | None, typer.Option("--front", help="What less of it costs: steps, gower, or 'touching Age'.")
     ] = None
-    points: Annotated[int, typer.Option("--points", help="Of a front by gower: how many distances are allowed.")] = 10
+    points: Annotated[
+        int | None,
+        typer.Option("--points", help=f"Of a front by gower: how many distances are allowed. Default: {POINTS}."),
+    ] = None
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -88,8 +92,7 @@ def plan(
     from mace.base.files import check_folder
     from mace.plans.run import Planner
 
-    if aims.front is not None:
-        _no_more_than_a_front(aims, {"--plot": plot, "--certificate": certificate, "--must-exist": must_exist})
+    _check_front(aims, {"--plot": plot, "--certificate": certificate, "--must-exist": must_exist})
     if plot is not None:
         check_plot(plot)
     if certificate is not None:
@@ -102,7 +105,7 @@ def plan(
         "gap": gap, "rgap": rgap, "timeout": timeout or None,
     }  # fmt: skip
     if aims.front is not None:
-        _show_front(planner.front(asked.row(row), aims.front, points=aims.points, **common), format)
+        _show_front(planner.front(asked.row(row), aims.front, points=aims.points or POINTS, **common), format)
     made = planner.plan(asked.row(row), **aims.asked, **common)
     saved = save_one(certificate, lambda: made.certify(timeout or None))
     _show(made, saved.said, format)
@@ -126,8 +129,16 @@ def _show(made: Plan, written: str, format: Format) -> None:
             say(written)
 
 
-def _no_more_than_a_front(aims: Aims, more: dict[str, object]) -> None:
-    """Refuse, before any work, what a front would leave undone."""
+def _check_front(aims: Aims, more: dict[str, object]) -> None:
+    """Refuse, before any work, what a front would leave undone, and what only a front would do."""
+    from mace.plans.task import GOWER
+
+    if aims.points is not None and (aims.front != GOWER or aims.points < 2):
+        raise MaceError(
+            "--points is about a front by gower, and at least 2", hint="Add --front gower, or leave --points out."
+        )
+    if aims.front is None:
+        return
     of_aims = {"--objectives": aims.objectives, "--proposer": aims.proposer, "--count": aims.count != 1}
     for option, value in (of_aims | more).items():
         if value:

@@ -30,6 +30,7 @@ from mace.explain.answer import UNREAD, Answer, Counterfactual
 from mace.explain.enclosed import BOXES, GAP, Boxes, about_probabilities, agrees, enclosure_of, takes
 from mace.explain.enclosed import Said as BoxesSaid
 from mace.explain.frames import answers_of
+from mace.explain.level import Level
 from mace.explain.proposing import counterfactual, places_of
 from mace.explain.search import exclusion, no_other
 from mace.explain.settings import GoalSpec
@@ -241,7 +242,7 @@ class _Search:
         proposer = self.proposer if movable else Tabu()
         run = Run(proposer, task, self.random_state, Effort(None, self.deadline))
         room = MOST if asked.most is None else min(MOST, asked.most)
-        if not (self.constrained and movable) and points_of(task) <= room:
+        if points_of(task) <= room:
             return self._proved(enumerate_points(run), aim, task)
         boxes = self._boxes(run, aim)
         if boxes is None:
@@ -314,17 +315,17 @@ class _Search:
             return _Found(upper, "bounded" if upper else "unknown", Fraction(0), self.notes[-1])
         if found.lower is None:
             note = f"{ASKED}all {found.allowed} allowed points; this rests on the model answering as it did"
-            return _Found(None, "infeasible", Fraction(0), "", note=note)
+            return _Found(None, "infeasible", Fraction(0), "", missed=found.missed, note=note)
         note = (
             f"{ASKED}{found.asked} of {found.allowed} allowed points, the nearest first; this rests on the model "
             "answering as it did"
         )
         if found.point is None:
-            return _Found(None, "unknown", found.lower, found.why, note=note)
+            return _Found(None, "unknown", found.lower, found.why, missed=found.missed, note=note)
         upper_bound = task.place.distance_of(found.point)
         self._progress(upper_bound, found.lower, found.point, 0.0)
         status: Status = "optimal" if found.lower == upper_bound else "bounded"
-        return _Found(found.point, status, found.lower, found.why, note=note)
+        return _Found(found.point, status, found.lower, found.why, found.score, note=note)
 
     def _again(self, point: Point, aim: Aim, asked: AskedModel) -> bool:
         """Ask about the start and a point once more; whether the point still has the goal."""
@@ -355,6 +356,11 @@ class _Search:
 
     # ------------------------------------------------------------------------------------------ the answer
 
+    def _levels(self, found: _Found) -> list[Level]:
+        """The levels of an answer's score, or of what comes nearest to the goal; none where only distances count."""
+        score = found.score or (found.missed.score if found.missed else None)
+        return unread_words.levels(score, proved=is_final(found.status)) if self.levelled else []
+
     def _made(self, found: Sequence[_Found], count: int, ending: str, text: str, decision: Any, calls: int) -> Answer:
         """What was found, as an answer; where it is less than `count`, `ending` says why."""
         first, around = found[0], self.around
@@ -368,8 +374,9 @@ class _Search:
         notes += dict.fromkeys(n for one in found if (n := one.note) and (one is first or not n.startswith(COUNTED)))
         if shown and len(shown) < count and first.point != around.start:
             notes.append(f"{len(shown)} of {count} answers found ({ending})")
-        if first.missed is not None and not shown:
-            notes.append(unread_words.nearest_miss(around, first.missed))
+        missed = first.missed
+        if missed is not None and not shown and (self.levelled or missed.point != around.start):
+            notes.append(unread_words.nearest_miss(around, missed))
         if self.calls.failed:
             notes.append(f"{self.calls.failed} calls failed on the way and were made again")
         return Answer(
@@ -387,9 +394,7 @@ class _Search:
             space=around.space,
             decision=decision,
             notes=[*notes, *filter(None, [self.unused]), *self.notes],
-            levels=unread_words.levels(first.score or (first.missed.score if first.missed else None))
-            if self.levelled
-            else [],
+            levels=self._levels(first),
             calls=calls,
             unproved="the model is only asked",
         )

@@ -16,22 +16,38 @@ from mace.search.score import Score
 LEVELS = ("goal missed by", "constrained features changed", "outputs in doubt", "distance", "features changed")
 
 
-def levels(score: Score | None) -> list[Level]:
-    """The levels of the score; of a point that reaches the goal, or of the one that comes nearest to it."""
+def levels(score: Score | None, *, proved: bool = False) -> list[Level]:
+    """The levels of the score; of a point that reaches the goal, or of the one that comes nearest to it.
+
+    proved: whether no point has less of one, of those that are as good in all before.
+    """
     if score is None:
         return []
     return [
-        Level(name, "optimal" if not value else "bounded", Fraction(value), Fraction(0), value, oracle="search")
+        Level(
+            name, "optimal" if proved or not value else "bounded", Fraction(value), Fraction(value if proved else 0),
+            value, oracle="search",
+        )
         for name, value in zip(LEVELS, score, strict=True)
-    ]
+    ]  # fmt: skip
 
 
 def nearest_miss(around: Neighbourhood, one: Proposal) -> str:
-    """What came nearest to a goal that was not reached."""
-    values = around.values(one.point)
+    """What came nearest to a goal that was not reached, or was by none of the points that are wanted."""
+    values, score = around.values(one.point), one.score
     changed = {name: value for name, value in values.items() if value != around.values(around.start)[name]}
     what = ", ".join(f"{name} = {value}" for name, value in list(changed.items())[:6]) or "the row as it is"
-    return f"the nearest to the goal that was found misses it by {one.score.goal:.6g}: {what}"
+    if score.goal:
+        return f"the nearest to the goal that was found misses it by {score.goal:.6g}: {what}"
+    lacks = [
+        f"{count:g} {one if count == 1 else several}"
+        for count, one, several in (
+            (score.constrained, "constrained feature changed", "constrained features changed"),
+            (score.doubts, "output in doubt", "outputs in doubt"),
+        )
+        if count
+    ]
+    return f"the best point that was found has the goal with {' and '.join(lacks)}: {what}"
 
 
 def oracle(note: str, proposer: str) -> str:

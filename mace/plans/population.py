@@ -145,6 +145,8 @@ def audit_plans(
     for name in columns:
         if name not in frame.columns:
             raise RowError(f"no column {short(name)} to group by", hint=meant(name, list(frame.columns), ""))
+    if not len(frame):
+        raise RowError("the frame has no rows")
     planner = Planner(model, space, world, rules=rules)
     plans: list[Plan] = []
     rows: list[int] = []

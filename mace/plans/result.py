@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from mace.base.arguments import spelled
-from mace.base.deadline import Deadline, TimeOverError
+from mace.base.deadline import Deadline, TimeOverError, stoppable
 from mace.base.escape import short
 from mace.base.exact import below, nearest, shown_above, shown_below, text
 from mace.base.formats import schema_of
@@ -145,10 +145,11 @@ class Plan:
         return {**self.__dict__, "prover": None, "gower_prover": None}
 
     @spelled
+    @stoppable()
     def certify(self, timeout: float | None = 60.0, of: str = "cost") -> Certificate:
         """A certificate of the lower bound, and of the plan, that `mace check` reads.
 
-        timeout: seconds (None: no limit).
+        timeout: seconds (None: no limit). Ctrl-C ends it as the limit does.
         of:      "cost", or "gower" where the distance came first: that no plan leads nearer than `exact_gower_bound`.
         Raises CertificateError where there is nothing to certify, where the model or the world is none that
         certificates speak of, where the proof is too long or takes too long, or where the plan does not hold its model

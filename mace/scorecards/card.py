@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
@@ -20,6 +20,7 @@ import numpy as np
 
 from mace.base.arguments import spelled
 from mace.base.escape import short
+from mace.base.exact import moderate
 from mace.base.values import hashed, plain
 from mace.errors import ModelError, RowError
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NUMBERS: tuple[Any, ...] = (Real, Decimal)
+COMPARED = 200  # choices of bins about which a scorecard's estimator is asked
+SAME = 1e-9  # of what a sum adds up, by how much two roads to it differ
 Kind: TypeAlias = Literal["interval", "list", "special", "missing"]
 
 
@@ -106,11 +109,28 @@ class Variable(NamedTuple):
 
 @dataclass(frozen=True)
 class Card:
-    """A scorecard; `target` is "binary" or "continuous"."""
+    """A scorecard; `target` is "binary" or "continuous".
+
+    logistic: whether its probabilities are those of `outcome`.
+    """
 
     variables: tuple[Variable, ...]
     intercept: float
     target: Literal["binary", "continuous"] = "binary"
+    logistic: bool = True
+
+    def __post_init__(self) -> None:
+        """Raise ModelError for numbers whose products, quotients and covariances no double holds."""
+        named = {"the intercept": self.intercept}
+        for variable in self.variables:
+            named[f"the coefficient of `{variable.name}`"] = variable.coefficient
+            named |= {f"`{variable.name}`: the value of the bin {one.text}": one.value for one in variable.bins}
+        for what, number in named.items():
+            if number and not moderate(abs(number)):
+                raise ModelError(
+                    f"{what} is {number:g}; numbers of scorecards are 0, or between 1e-99 and 1e99 in size",
+                    hint="Give values and coefficients in other units.",
+                )
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -170,7 +190,38 @@ def card_of(scorecard: Any) -> Card:
         variables.append(Variable(name, float(coefficient), bins))
     intercept = float(np.asarray(estimator.intercept_, dtype=np.float64).ravel()[0])
     target: Any = "binary" if hasattr(estimator, "classes_") else "continuous"
-    return Card(tuple(variables), intercept, target)
+    return _compared(estimator, Card(tuple(variables), intercept, target))
+
+
+def _compared(estimator: Any, card: Card) -> Card:
+    """The card, once the estimator says of values of bins what it does; raises ModelError where it does not.
+
+    An estimator with coefficients may still predict a function of the sum (`PoissonRegressor` its exponential), or
+    have other probabilities, or none: then the card says so.
+    """
+    rng = np.random.default_rng(0)
+    choices = [tuple(int(rng.integers(len(v.bins))) for v in card.variables) for _ in range(COMPARED)]
+    held = [[v.bins[k].value for v, k in zip(card.variables, places, strict=True)] for places in choices]
+    values: Any = np.array(held)
+    if hasattr(estimator, "feature_names_in_"):
+        import pandas as pd
+
+        values = pd.DataFrame(values, columns=list(card.names))
+    scores = np.array([card.score(places) for places in choices])
+    said = np.asarray(estimator.predict(values))
+    sizes = 1.0 + np.abs(np.array(held)) @ np.abs([v.coefficient for v in card.variables]) + abs(card.intercept)
+    clear = np.abs(scores) > SAME * sizes
+    same = np.abs(said - scores) <= SAME * sizes if card.target == "continuous" else (said == (scores > 0)) | ~clear
+    if not same.all():
+        raise ModelError(
+            f"a scorecard over a {type(estimator).__name__} is not supported: it does not predict the sum of its points"
+        )
+    if card.target == "continuous":
+        return card
+    if not hasattr(estimator, "predict_proba"):
+        return replace(card, logistic=False)
+    outcomes = np.array([card.outcome(places) for places in choices])
+    return replace(card, logistic=bool((np.abs(estimator.predict_proba(values)[:, 1] - outcomes) <= SAME).all()))
 
 
 def _bins(scorecard: Any, binned: Any, points: Sequence[float]) -> tuple[Bin, ...]:

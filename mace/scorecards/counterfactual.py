@@ -29,7 +29,7 @@ from mace.scorecards.card import Bin, Card, card_of
 from mace.scorecards.choosing import Chosen, Rules, any_set, warm
 from mace.scorecards.optimum import clashing, optimum, sums
 from mace.scorecards.problem import Near, Problem, tied
-from mace.scorecards.request import SetRequest, is_whole, request, row_of
+from mace.scorecards.request import NOT_LOGISTIC, SetRequest, is_whole, request, row_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -242,16 +242,15 @@ class Counterfactual:
         """Whether the scorecard's own `predict` gives a choice the outcome; of a `Card` its numbers say so."""
         card = self._known
         if isinstance(self.scorecard, Card):
-            outcome = card.outcome(places)
-            said: Any = int(card.score(places) > 0)
+            said: Any = int(card.score(places) > 0) if asked.kind == "binary" else card.outcome(places)
         else:
             import pandas as pd
 
             raw = self._raw(row, places, start)
             frame = pd.DataFrame([{name: raw.get(name) for name in self.scorecard.binning_process_.variable_names}])
-            said = self.scorecard.predict(frame)[0]
-            outcome = float(self.scorecard.predict_proba(frame)[0, 1]) if card.target == "binary" else float(said)
-        return bool(said == asked.y) if asked.kind == "binary" else asked.has(outcome)
+            wanted = self.scorecard.predict_proba if asked.kind == "probability" else self.scorecard.predict
+            said = np.ravel(wanted(frame))[-1]
+        return bool(said == asked.y) if asked.kind == "binary" else asked.has(float(said))
 
     def _raw(self, row: Mapping[str, Any], places: Sequence[int], start: Sequence[int]) -> dict[str, Any]:
         """The nearest row of raw values in chosen bins."""
@@ -306,6 +305,8 @@ class Counterfactual:
         import pandas as pd
 
         last, rows = self._generated, []
+        if show_outcome and not self._known.logistic:
+            raise MaceError(NOT_LOGISTIC, hint="Leave show_outcome out, or ask for show_points.")
         for bins in self._set.bins:
             places = last.problem.places(bins)
             shown: dict[str, Any] = dict(last.row)

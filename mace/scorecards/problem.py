@@ -92,6 +92,7 @@ class Problem:
 
     choices:  for each variable the bins that it may move to.
     low, high: the scores that will do, ends included up to `doubt`, within which `accepts` decides.
+    unsure:   what is added to `doubt`, where an outcome rounds more than a score.
     target:   an outcome to come near to, with its weight; None without.
     """
 
@@ -103,6 +104,7 @@ class Problem:
     most_changes: int
     low: float = -math.inf
     high: float = math.inf
+    unsure: float = 0.0
     target: tuple[float, float] | None = None
     accepts: Any = field(default=None, compare=False, repr=False)
 
@@ -115,7 +117,8 @@ class Problem:
     def doubt(self) -> float:
         """How near to an end of what will do a score is in doubt: `DOUBT`, and more where scores are large."""
         sizes = [abs(v.coefficient) * max(abs(one.value) for one in v.bins) for v in self.card.variables]
-        return max(DOUBT, ROUNDED * (len(sizes) + 2) * math.fsum((abs(self.card.intercept), *sizes)))
+        scored = max(DOUBT, ROUNDED * (len(sizes) + 2) * math.fsum((abs(self.card.intercept), *sizes)))
+        return self.unsure + scored
 
     @cached_property
     def gains(self) -> list[Array]:

@@ -136,6 +136,8 @@ class Prover:
         sign = 1.0 if problem.low > -math.inf else -1.0
         if cost >= wanted:
             return self._multiplied(taken, sums, known, 0.0, place)
+        if math.isinf(lacks):  # every score will do
+            return None
         left = self.order[n:]
         dear = np.array([end for j in left for end in self.ends[j]]).reshape(-1, 2)
         gain, price = sign * dear[:, 0], dear[:, 1]

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
 from mace.base.arguments import check, names
 from mace.base.escape import short
+from mace.base.exact import moderate
 from mace.base.suggestions import among
 from mace.base.values import plain
 from mace.errors import MaceError
@@ -25,6 +26,12 @@ from mace.scorecards.problem import DIFFERENCES, OBJECTIVES, OUTCOME
 LARGEST = float(np.finfo(float).max)
 ENDS = ("min_outcome", "max_outcome")  # an outcome that is bounded, on one side or on both
 SOFT = (*DIFFERENCES, OUTCOME)
+NOT_LOGISTIC = "the probabilities of this scorecard are not 1 / (1 + exp(-score)), or its estimator has none"
+ROUNDING = 2.0**-48  # of a probability, and
+SMALLEST = 2.0**-1070  # besides: by how much two libraries may differ about the one of a score
+SURELY_ONE = 40.0  # of such a score the float of the probability is 1
+NEVER_ZERO, SURELY_POSITIVE = 760.0, 700.0  # less than minus that and it is 0, more and it is not
+LEAST_BY_QUOTIENT = 1e-300  # 1 / (1 + exp(-score)) has no smaller ones, exp(score) does
 
 
 @dataclass(frozen=True)
@@ -70,14 +77,39 @@ class SetRequest:
             "max_outcome" not in self.hard or outcome <= self.y
         )
 
-    def window(self) -> tuple[float, float]:
-        """The least and the greatest score that will do."""
+    def window(self) -> Window:
+        """The scores that will do."""
         if self.kind == "binary":
-            return (0.0, math.inf) if self.y == 1 else (-math.inf, 0.0)
-        end = y = float(self.y)
-        if self.kind == "probability":
-            end = math.inf if y == 1 else -math.inf if y == 0 else math.log(y) - math.log1p(-y)
-        return end if "min_outcome" in self.hard else -math.inf, end if "max_outcome" in self.hard else math.inf
+            return Window(0.0, math.inf) if self.y == 1 else Window(-math.inf, 0.0)
+        y = float(self.y)
+        low, high = (name in self.hard for name in ENDS)
+        if self.kind != "probability":
+            return Window(y if low else -math.inf, y if high else math.inf)
+        end, doubt = _logit(y)
+        # Every probability is at least 0, and at most 1.
+        return Window(end if low and y > 0 else -math.inf, end if high and y < 1 else math.inf, doubt)
+
+
+class Window(NamedTuple):
+    """The least and the greatest score that will do, and how near to these one has to be asked about."""
+
+    low: float
+    high: float
+    doubt: float = 0.0
+
+
+def _logit(probability: float) -> tuple[float, float]:
+    """The score of a probability, and how far from it there are scores whose probability the last bits decide.
+
+    Near 1 that is far: the floats of all scores above 37 are 1.
+    """
+    blur = ROUNDING * probability + SMALLEST
+    low, high = probability - blur, probability + blur
+    below = math.log(low) - math.log1p(-low) if low > 0 else -NEVER_ZERO
+    above = math.log(high) - math.log1p(-high) if high < 1 else SURELY_ONE
+    if probability < LEAST_BY_QUOTIENT:
+        below, above = -NEVER_ZERO, max(above, -SURELY_POSITIVE)
+    return (below + above) / 2, (above - below) / 2
 
 
 def request(
@@ -109,11 +141,15 @@ def _check_outcome(card: Card, asked: SetRequest) -> None:
     kinds = ("binary", "probability") if card.target == "binary" else ("continuous",)
     if not isinstance(asked.kind, str) or asked.kind not in kinds:
         raise MaceError(f"outcome_type of this scorecard is {' or '.join(kinds)}, got {short(asked.kind)}")
+    if asked.kind == "probability" and not card.logistic:
+        raise MaceError(NOT_LOGISTIC, hint='Ask for outcome_type="binary".')
     if not is_whole(asked.count) or asked.count < 1:
         raise MaceError(f"n_cf is a whole number >= 1, got {short(asked.count)}")
     y = asked.y
     if not isinstance(y, (int, float)) or not -LARGEST <= y <= LARGEST:
         raise MaceError(f"y is a number, got {short(y)}")
+    if asked.kind == "continuous" and y and not moderate(abs(y)):
+        raise MaceError(f"y is a number, 0 or between 1e-99 and 1e99 in size; got {short(y)}")
     if asked.kind == "binary" and y not in (0, 1) or asked.kind == "probability" and not 0 <= y <= 1:
         raise MaceError(f"y is {'0 or 1' if asked.kind == 'binary' else 'from 0 to 1'}, got {short(y)}")
 
@@ -147,8 +183,8 @@ def _objectives(objectives: Mapping[str, float] | None, method: str) -> dict[str
 
 
 def _check_weight(name: str, weight: object) -> None:
-    if not is_number(weight) or not weight > 0 or not math.isfinite(weight):
-        raise MaceError(f"the weight of {name} is a number > 0, got {short(weight)}")
+    if not is_number(weight) or not weight > 0 or not moderate(weight):
+        raise MaceError(f"the weight of {name} is a number > 0 (from 1e-99 to 1e99), got {short(weight)}")
 
 
 def _names(argument: str, given: Sequence[str]) -> tuple[str, ...]:

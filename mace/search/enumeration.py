@@ -1,7 +1,8 @@
 """Small spaces, asked about as a whole: the nearest point first, until one has the goal.
 
 In:  a task of which all axes are finite and few points are left.
-Out: `Enumerated`: the nearest valid point, and below which distance every allowed point was asked about.
+Out: `Enumerated`: the nearest valid point, and below which distance every allowed point was asked about; of a task
+     without one the best point by the levels of its score.
 Promise: where the model answers each point as it did, no allowed point with the goal is nearer than `lower`.
 """
 
@@ -15,7 +16,8 @@ import numpy as np
 
 from mace.base.exact import exact, nearest
 from mace.search.chart import Chart, Floats
-from mace.search.protocol import Run, Task
+from mace.search.protocol import Proposal, Run, Task
+from mace.search.score import WORST, Score
 from mace.space.axes import Axis, GridAxis, Point
 
 MOST = 20_000  # points of a space that is enumerated
@@ -28,6 +30,7 @@ class Enumerated(NamedTuple):
 
     lower: no valid point is nearer; None: there is none at all.
     asked: of how many points.    allowed: how many there are.    why: what stopped it.
+    score: of the point.    missed: where no valid point was found, the best of those that were asked about.
     """
 
     point: Point | None
@@ -35,6 +38,8 @@ class Enumerated(NamedTuple):
     asked: int
     allowed: int
     why: str
+    score: Score | None
+    missed: Proposal | None
 
 
 def points_of(task: Task) -> int:
@@ -55,11 +60,14 @@ def enumerate_points(run: Run) -> Enumerated:
     order = np.lexsort((changes, distances))
     rows, distances = rows[order], distances[order]
     found: list[int] = []
-    done = 0
+    done, best, leader = 0, WORST, -1
     while done < len(rows) and not (found and distances[done] > distances[found[0]] * (1 + CLOSE)):
         scores = run.scores(rows[done : done + BATCH])
         asked = np.isfinite(scores.goal)
         found += (done + np.flatnonzero(scores.valid & asked)).tolist()
+        first = int(scores.order()[0])
+        if asked[first] and scores.at(first) < best:
+            best, leader = scores.at(first), done + first
         done += len(asked) if asked.all() else int(asked.argmin())
         if not asked.all():
             break
@@ -72,7 +80,13 @@ def enumerate_points(run: Run) -> Enumerated:
             lower, why = exact(distances[done] * (1 - CLOSE)), task.asked.why
     else:
         lower = None if done == len(rows) else exact(float(distances[done]) * (1 - CLOSE))
-    return Enumerated(point, lower, done, len(rows), why)
+    if found:
+        return Enumerated(point, lower, done, len(rows), why, run.scores(rows[nearest_first[:1]]).at(0), None)
+    missed = None
+    if leader >= 0:
+        near = chart.point(rows[leader])
+        missed = Proposal(near, best, task.place.distance_of(near), 0, task.asked.calls, 0.0)
+    return Enumerated(None, lower, done, len(rows), why, None, missed)
 
 
 def _all(chart: Chart) -> Floats:

@@ -1,7 +1,8 @@
 """Growing spheres: samples in shells around the start, wider and wider, until one has the goal.
 
 Numbers are drawn from a shell in scaled units (a change of 1 is the whole range), uniformly; features with levels by
-coin: as they are, or any level. Source: Laugel et al. 2018, algorithms 1 and 2; CARLA draws binaries in this way.
+coin: as they are, or any level; a number that is missing by coin too: as it is, or a sample above its lowest value.
+Source: Laugel et al. 2018, algorithms 1 and 2; CARLA draws binaries in this way.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ class GrowingSpheres:
                 radius = rng.uniform(inner, inner + self.step, self.samples)
             base = np.where(np.isnan(chart.start), chart.low, chart.start)[numbers]
             rows[:, numbers] = base + ways * radius[:, None] * chart.scale[numbers]
+            lacking = numbers[np.isnan(chart.start[numbers])]
+            rows[:, lacking] = np.where(rng.random((self.samples, len(lacking))) < 0.5, np.nan, rows[:, lacking])
         for j in np.flatnonzero(~chart.numbers & chart.free):
             known = chart.levels[j]
             assert known is not None

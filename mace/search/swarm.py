@@ -26,6 +26,7 @@ from mace.search.chart import Bools, Chart, Floats
 from mace.search.limits import check
 from mace.search.protocol import Batches, Task, unmovable
 from mace.search.score import Scores
+from mace.space.axes import GridAxis
 
 INVALID = 1e6  # more than any change counts
 
@@ -129,7 +130,10 @@ class Swarm:
 
 
 class Coder:
-    """Rows of a chart as vectors of reals: one a number or rank, one a level of a feature without an order."""
+    """Rows of a chart as vectors of reals: one a number or rank, one a level of a feature without an order.
+
+    A number that may be missing has a second one, and is missing where that lies above one half.
+    """
 
     def __init__(self, chart: Chart, active: Bools, box: float | None = None) -> None:
         self.chart, self.active = chart, np.flatnonzero(active)
@@ -144,8 +148,9 @@ class Coder:
                 high += [1.0] * len(known)
             else:
                 ends = room(chart, int(j), box) if known is None else (float(known[0]), float(known[-1]))
-                low.append(ends[0])
-                high.append(ends[1])
+                lacks = [1.0] if known is None and _may_lack(chart, int(j)) else []
+                low += [ends[0], *(0.0 for _ in lacks)]
+                high += [ends[1], *lacks]
             self.slices.append(slice(first, len(low)))
         self.low, self.high = np.array(low), np.array(high)
 
@@ -158,6 +163,7 @@ class Coder:
                 found[:, part] = rows[:, j, None] == known
             else:
                 found[:, part.start] = np.nan_to_num(rows[:, j], nan=self.chart.low[j])
+                found[:, part.start + 1 : part.stop] = np.isnan(rows[:, j])[:, None]
         return np.clip(found, self.low, self.high)
 
     def rows(self, vectors: Floats) -> Floats:
@@ -168,8 +174,15 @@ class Coder:
             if part.stop - part.start > 1 and known is not None:
                 found[:, j] = known[vectors[:, part].argmax(axis=1)]
             else:
-                found[:, j] = vectors[:, part.start]
+                gone = (vectors[:, part.start + 1 : part.stop] > 0.5).any(axis=1)
+                found[:, j] = np.where(gone, np.nan, vectors[:, part.start])
         return self.chart.snap(found)
+
+
+def _may_lack(chart: Chart, j: int) -> bool:
+    """Whether a number may be missing."""
+    axis = chart.place.axes[j]
+    return isinstance(axis, GridAxis) and axis.may_lack
 
 
 def room(chart: Chart, j: int, box: float | None) -> tuple[float, float]:

@@ -164,6 +164,8 @@ class _Reader:
     def _after_word(self, n: int, word: str) -> Expr:
         line = self.lines[n]
         at = line.index(word) + len(word)
+        if not self._bare(line[at:]):
+            raise self._wrong(n, f"expected an expression after `{word}`", "Complete the line.")
         return self._parsed(parse_expression, {n: " " * at + line[at:]})
 
     def _block(self, head: int, statements: dict[int, str]) -> Block:

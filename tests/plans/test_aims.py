@@ -231,6 +231,8 @@ def test_an_audit_of_plans_counts_who_has_none(files: list[str]) -> None:
         audit_plans(files[3], loans.space, frame, files[5])
     with pytest.raises(MaceError, match="every row has the goal"):
         audit_plans(files[3], loans.space, frame.drop(lacking.index), files[5], goal=1)
+    with pytest.raises(MaceError, match="the frame has no rows"):
+        audit_plans(files[3], loans.space, frame.iloc[:0], files[5], goal=1)
 
 
 def test_fronts_and_audits_of_plans_on_the_command_line(files: list[str], tmp_path: Path) -> None:

@@ -54,6 +54,13 @@ def test_a_front_takes_no_option_about_one_plan(more: list[str], tmp_path: Path)
     assert f"{more[0]} is about one plan, and --front finds several" in str(done.exception)
 
 
+@pytest.mark.parametrize("front", [[], ["--front", "steps"]])
+def test_how_many_points_belongs_to_a_front_by_gower(front: list[str], tmp_path: Path) -> None:
+    typed = ["plan", "--data", "loans", "--model", str(tmp_path / "no.mace"), "--world", "loans", "--points", "3"]
+    done = CliRunner().invoke(app, [*typed, *front])
+    assert "--points is about a front by gower" in str(done.exception)
+
+
 def test_a_world_is_inspected(tmp_path: Path) -> None:
     code, printed = run("inspect", "--data", "loans", "--world", "loans", "--format", "json")
     assert code == 0

@@ -157,6 +157,7 @@ WRONG = {
     "factor": ("action a:\n    age = 20\n    cost 1\nconsequence age -> debt: age / 20\n", "can leave 0..1"),
     "edge": ("action a:\n    age = 20\n    cost 1\nconsequence agee -> debt: 0.5\n", "Did you mean `age`?"),
     "syntax": ("action a:\n    age = = 20\n    cost 1\n", "<world>:2:11"),
+    "half written": ("action a:\n    age = 20\n    cost", "<world>:3:5: expected an expression after `cost`"),
     "condition": ("action a:\n    before age\n    age = 20\n    cost 1\n", "true or false"),
 }
 

@@ -284,6 +284,20 @@ def test_a_constrained_feature_changes_only_where_it_must() -> None:
     assert must.levels[1].value == 1
 
 
+def test_a_small_space_with_constrained_features_is_settled_too() -> None:
+    """It was only searched: bounded where the nearest point was proved, unknown where there is none."""
+    free = mace.explain(lambda rows: rows.a + rows.b >= 5, SMALL, START, goal=True, constrained=["b"])
+    every = mace.explain(lambda rows: rows.a + rows.b >= 5, SMALL, START, goal=True, rules=["b == start_b"])
+    assert (free.status, every.status) == ("optimal", "optimal")
+    assert free.exact_distance == every.exact_distance and "b" not in free.counterfactuals[0].changes
+    assert [level.value for level in free.levels] == [0, 0, 0, pytest.approx(float(free.exact_distance)), 1]
+    assert {level.status for level in free.levels} == {"optimal"}
+    must = mace.explain(lambda rows: rows.b >= 8, SMALL, START, goal=True, constrained=["b"])
+    assert must.status == "infeasible" and not must.counterfactuals
+    assert [level.value for level in must.levels[:3]] == [0, 1, 0] and must.levels[4].value == 1
+    assert any(note.startswith("the best point that was found has the goal with 1 constrained") for note in must.notes)
+
+
 # ------------------------------------------------------------------------------------------ what goes wrong
 
 

@@ -26,6 +26,7 @@ from mace.space.file import dumps, loads
 from mace.space.space import Space
 from tests.checkers import accepted_by_all
 from tests.marks import slow_unless
+from tests.small_spaces import Measure, reachable
 
 STAYS = '`a` is missing in this row and stays missing (missing="keep"); with missing="fill" it might be given a value'
 
@@ -203,6 +204,26 @@ def test_words_mean_the_same_for_every_kind() -> None:
         assert (len(start.levels()) if isinstance(start, LevelAxis) else start.upper - start.lower + 1) == given
         other = number.axis(1)
         assert isinstance(other, GridAxis) and other.upper - other.lower + 1 == 3 + lost
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "categorical"])
+@pytest.mark.parametrize("word", ["keep", "fill", "any"])
+@pytest.mark.parametrize("name", ["tree", "line"])
+def test_levels_that_a_row_has_no_place_for_are_no_levels_of_its_columns(kind: Any, word: Any, name: str) -> None:
+    # An ordinal that has a value, and may not lose it, has an axis without the last level, which is "missing".
+    levels = ["low", "middle", "high"]
+    space = Space([Feature("a", "integer", 0, 4), Feature("o", kind, levels=levels, missing=word, encoding="one-hot")])
+    rows = pd.DataFrame(itertools.product(range(5), [*levels, None]), columns=["a", "o"])
+    y = (rows["a"] + rows["o"].map(levels.index, na_action="ignore").fillna(-1) > 2).astype(int)
+    last = {"tree": DecisionTreeClassifier(random_state=0), "line": LogisticRegression()}[name]
+    explainer, far = Explainer(last.fit(space.encode(rows), y), space), Measure("l1", None)
+    reached = rows[last.predict(space.encode(rows)) == 1].astype(object).where(rows.notna(), None).to_dict("records")
+    for start in ({"a": 0, "o": "low"}, {"a": 1, "o": "middle"}, {"a": 0, "o": None}):
+        answer = explainer.explain(start, goal=1)
+        allowed = [row for row in reached if row["o"] in reachable(space["o"], start["o"])]
+        assert answer.status == "optimal"
+        assert answer.exact_distance == min(far.between(space, start, row) for row in allowed)
+        accepted_by_all([answer.certificate])
 
 
 def test_what_is_given_or_lost_costs_what_is_declared() -> None:

@@ -184,6 +184,35 @@ def test_a_change_that_is_declared_free_costs_nothing_in_any_norm(oracle: str, d
         assert oracle != "auto" or answer.certificate.check().accepted
 
 
+@pytest.mark.parametrize("feature", [
+    Feature("m", "ordinal", levels=["lo", "hi"], missing="any", missing_cost=0),
+    Feature("m", "categorical", levels=["lo", "hi"], missing="any", missing_cost=0, encoding="codes"),
+    Feature("m", "integer", 0, 1, missing="any", missing_cost=0),
+], ids=lambda feature: feature.kind)  # fmt: skip
+@pytest.mark.parametrize("name", ["tree", "line"])
+def test_a_change_that_is_declared_free_is_no_change_to_an_objective_and_one_to_a_limit(
+    feature: Feature, name: str
+) -> None:
+    # The nearest point of a box was one that moved for nothing where the start lay in it, and no limit allowed it.
+    space = Space([Feature("n", "integer", 0, 2), feature])
+    known = list(range(2)) if feature.numeric else ["lo", "hi"]
+    rows = pd.DataFrame(itertools.product([0, 1, 2], [*known, None]), columns=["n", "m"]).astype({"m": object})
+    if name == "line" and feature.numeric:
+        return  # it takes no missing number
+    codes = rows["m"].map(known.index, na_action="ignore").astype(float)
+    X = pd.DataFrame({"n": rows["n"].astype(float), "m": codes if feature.numeric else codes.fillna(2.0)})
+    y = rows["m"].notna() & (rows["m"] != known[0]) if name == "tree" else X["n"] - X["m"] > 0
+    model = (DecisionTreeClassifier(random_state=0) if name == "tree" else LogisticRegression(C=1e3)).fit(X, y)
+    for start in ({"n": 1, "m": None}, {"n": 1, "m": known[name == "tree"]}):
+        for objectives in (["changes", "l1"], ["l1", "changes"], ["l0", "linf", "l1"]):
+            answer = mace.explain(model, space, start, objectives=objectives)
+            assert answer.status == "optimal" and {level.value for level in answer.levels} == {0}
+            assert list(answer.counterfactuals[0].changes) == ["m"]
+        assert mace.explain(model, space, start, most_changes=0).status == "infeasible"
+        front = mace.front(model, space, start, objectives=["l1", "changes"])
+        assert [[level.value for level in point.levels] for point in front.points] == [[0, 0]]
+
+
 def test_a_note_is_only_given_where_the_value_is_read() -> None:
     X, y = table(0, gaps=0.0)
     X["b"] = 1.0

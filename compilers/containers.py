@@ -148,6 +148,9 @@ def column_of(data: Any, place: int) -> Floats:
 
 def matrix_of(data: Any, intake: Intake) -> Floats:
     """All columns as float64, shape (rows, columns): what is not stored is what the library takes it for."""
+    if hasattr(data, "iloc"):
+        # Column by column: of integers beside categories of integers pandas makes integers, also where one is missing.
+        return np.stack([column_of(data, place) for place in range(data.shape[1])], axis=1)
     if not hasattr(data, "tocsr"):
         return np.asarray(data, dtype=np.float64)
     dense = np.asarray(data.toarray(), dtype=np.float64)

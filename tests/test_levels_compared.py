@@ -82,6 +82,27 @@ def test_what_would_compare_places_is_refused(rule: str, words: str) -> None:
         mace.World.read(f'action a:\n    before {rule}\n    home = "x"\n    cost 1\n', SPACE)
 
 
+@pytest.mark.parametrize("kind", ["ordinal", "categorical"])
+@pytest.mark.parametrize("levels", [[4, 2, 1], ["4", "2", "1"], [10, 9]])
+def test_more_is_not_asked_of_numbers_in_another_order_unless_beside_a_number(kind: Any, levels: list[Any]) -> None:
+    # `grade >= 2` is about numbers; `grade >= start_grade` was about places, which go the other way here.
+    space = Space([Feature("grade", kind, levels=levels), Feature("other", kind, levels=levels)])
+    for rule in ("grade >= start_grade", "grade < other", f'grade <= "{levels[1]}"', f'"{levels[1]}" > grade'):
+        with pytest.raises(ProgramError, match="are numbers, in another order"):
+            rule_of(rule, space)
+        text = f"action a:\n    before {rule.replace('start_grade', 'other')}\n    grade = other\n    cost 1\n"
+        with pytest.raises(ProgramError, match="are numbers, in another order"):
+            mace.World.read(text, space)
+    axes = space.axes({"grade": levels[1], "other": levels[0]})
+    for rule, holds in (
+        (f"grade >= {levels[1]}", [int(level) >= int(levels[1]) for level in levels]),
+        ("grade == start_grade", [level == levels[1] for level in levels]),
+        ("grade != other", [level != levels[0] for level in levels]),
+    ):
+        read = rule_of(rule, space).at(axes)
+        assert [read.holds(axes, (place, 0)) for place in range(len(levels))] == holds
+
+
 def test_a_level_without_quotes_is_told_to_have_them() -> None:
     with pytest.raises(ProgramError, match='A level stands in quotes: "x"'):
         rule_of("home == x", SPACE)

@@ -26,6 +26,7 @@ from mace.space.file import dumps, loads
 from mace.space.space import Space
 from tests.checkers import accepted_by_all
 from tests.marks import slow_unless
+from tests.small_spaces import Measure, reachable
 
 STAYS = '`a` is missing in this row and stays missing (missing="keep"); with missing="fill" it might be given a value'
 
@@ -183,6 +184,35 @@ def test_a_change_that_is_declared_free_costs_nothing_in_any_norm(oracle: str, d
         assert oracle != "auto" or answer.certificate.check().accepted
 
 
+@pytest.mark.parametrize("feature", [
+    Feature("m", "ordinal", levels=["lo", "hi"], missing="any", missing_cost=0),
+    Feature("m", "categorical", levels=["lo", "hi"], missing="any", missing_cost=0, encoding="codes"),
+    Feature("m", "integer", 0, 1, missing="any", missing_cost=0),
+], ids=lambda feature: feature.kind)  # fmt: skip
+@pytest.mark.parametrize("name", ["tree", "line"])
+def test_a_change_that_is_declared_free_is_no_change_to_an_objective_and_one_to_a_limit(
+    feature: Feature, name: str
+) -> None:
+    # The nearest point of a box was one that moved for nothing where the start lay in it, and no limit allowed it.
+    space = Space([Feature("n", "integer", 0, 2), feature])
+    known = list(range(2)) if feature.numeric else ["lo", "hi"]
+    rows = pd.DataFrame(itertools.product([0, 1, 2], [*known, None]), columns=["n", "m"]).astype({"m": object})
+    if name == "line" and feature.numeric:
+        return  # it takes no missing number
+    codes = rows["m"].map(known.index, na_action="ignore").astype(float)
+    X = pd.DataFrame({"n": rows["n"].astype(float), "m": codes if feature.numeric else codes.fillna(2.0)})
+    y = rows["m"].notna() & (rows["m"] != known[0]) if name == "tree" else X["n"] - X["m"] > 0
+    model = (DecisionTreeClassifier(random_state=0) if name == "tree" else LogisticRegression(C=1e3)).fit(X, y)
+    for start in ({"n": 1, "m": None}, {"n": 1, "m": known[name == "tree"]}):
+        for objectives in (["changes", "l1"], ["l1", "changes"], ["l0", "linf", "l1"]):
+            answer = mace.explain(model, space, start, objectives=objectives)
+            assert answer.status == "optimal" and {level.value for level in answer.levels} == {0}
+            assert list(answer.counterfactuals[0].changes) == ["m"]
+        assert mace.explain(model, space, start, most_changes=0).status == "infeasible"
+        front = mace.front(model, space, start, objectives=["l1", "changes"])
+        assert [[level.value for level in point.levels] for point in front.points] == [[0, 0]]
+
+
 def test_a_note_is_only_given_where_the_value_is_read() -> None:
     X, y = table(0, gaps=0.0)
     X["b"] = 1.0
@@ -203,6 +233,26 @@ def test_words_mean_the_same_for_every_kind() -> None:
         assert (len(start.levels()) if isinstance(start, LevelAxis) else start.upper - start.lower + 1) == given
         other = number.axis(1)
         assert isinstance(other, GridAxis) and other.upper - other.lower + 1 == 3 + lost
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "categorical"])
+@pytest.mark.parametrize("word", ["keep", "fill", "any"])
+@pytest.mark.parametrize("name", ["tree", "line"])
+def test_levels_that_a_row_has_no_place_for_are_no_levels_of_its_columns(kind: Any, word: Any, name: str) -> None:
+    # An ordinal that has a value, and may not lose it, has an axis without the last level, which is "missing".
+    levels = ["low", "middle", "high"]
+    space = Space([Feature("a", "integer", 0, 4), Feature("o", kind, levels=levels, missing=word, encoding="one-hot")])
+    rows = pd.DataFrame(itertools.product(range(5), [*levels, None]), columns=["a", "o"])
+    y = (rows["a"] + rows["o"].map(levels.index, na_action="ignore").fillna(-1) > 2).astype(int)
+    last = {"tree": DecisionTreeClassifier(random_state=0), "line": LogisticRegression()}[name]
+    explainer, far = Explainer(last.fit(space.encode(rows), y), space), Measure("l1", None)
+    reached = rows[last.predict(space.encode(rows)) == 1].astype(object).where(rows.notna(), None).to_dict("records")
+    for start in ({"a": 0, "o": "low"}, {"a": 1, "o": "middle"}, {"a": 0, "o": None}):
+        answer = explainer.explain(start, goal=1)
+        allowed = [row for row in reached if row["o"] in reachable(space["o"], start["o"])]
+        assert answer.status == "optimal"
+        assert answer.exact_distance == min(far.between(space, start, row) for row in allowed)
+        accepted_by_all([answer.certificate])
 
 
 def test_what_is_given_or_lost_costs_what_is_declared() -> None:

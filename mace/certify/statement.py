@@ -94,7 +94,7 @@ def _unwritten_column(question: Question) -> str | None:
         for step in column.chain:
             if step[0] not in ("add", "sub", "mul", "div"):
                 return f"the column `{column.name}` is computed by {step[0]!r}, which the checker does not know"
-        values = _of_levels(column, axis) or ()
+        values = column.values or ()
         if math.isnan(sum(values)) and any(map(math.isnan, values)):  # a sum is told at once, for each row and column
             return "a level is a missing value to the model"
     return None
@@ -230,7 +230,7 @@ def _column(column: Column, axis: Axis) -> list[Any]:
     Where the number goes to float32 in one rounding, "float32" in the place of operations. Where it may be missing, a
     float for that.
     """
-    values = _of_levels(column, axis)
+    values = column.values
     if values is not None:
         # The values stay beside their texts, so that no others have their identity meanwhile.
         texts = _TEXTS.get(id(values), lambda: (values, float_texts(values)))[1]
@@ -243,14 +243,6 @@ def _column(column: Column, axis: Axis) -> list[Any]:
     if axis.missing is None or column.missing is None:
         return [column.feature, None, chain]
     return [column.feature, None, chain, float_text(column.missing)]
-
-
-def _of_levels(column: Column, axis: Axis) -> tuple[float, ...] | None:
-    """What a column says of each level of its axis; None for numbers.
-
-    A question may have no place for "missing", the last level: where the row has a value, and may not lose it.
-    """
-    return column.values[: axis.count] if column.values is not None and isinstance(axis, LevelAxis) else column.values
 
 
 def _compare(compare: Compare) -> list[Any]:

@@ -35,6 +35,7 @@ from mace.language.syntax import (
     fold,
     literal,
     numbers_of,
+    out_of_order,
     too_deep,
 )
 
@@ -214,6 +215,8 @@ class Kinds:
         if text.value not in levels:
             message, hint = no_level(show(other), text.value, levels)
             raise self.wrong(message, text.span or node.span, hint)
+        if (odd := not_meant(node, self.levels)) is not None:
+            raise self.wrong(odd[0], node.span, odd[1])
 
 
 def either(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -237,6 +240,13 @@ def not_meant(node: Apply, levels: Levels) -> tuple[str, str] | None:
         if not isinstance(name, Name) or name.name not in levels:
             continue
         own = levels[name.name]
+        if out_of_order(node.op, own) and (isinstance(other, Text) or isinstance(other, Name) and other.name in levels):
+            return (
+                f"the levels of `{show(name)}` are numbers, in another order ({few(own)}), so that `{node.op.value}` "
+                "may mean either",
+                f"Compare it with a number (`{show(name)} {node.op.value} {own[0]}`), or declare the levels from the "
+                "least to the largest.",
+            )
         if isinstance(other, Name) and other.name in levels:
             if comparable(node.op, own, levels[other.name]):
                 continue

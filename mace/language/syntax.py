@@ -361,6 +361,12 @@ def numbers_of(levels: tuple[str, ...]) -> tuple[Fraction | None, ...] | None:
     return None if not present or present == list(range(len(present))) else tuple(found)
 
 
+def out_of_order(op: Op, levels: tuple[str, ...]) -> bool:
+    """Whether "more" may mean two things: levels that are numbers stand in another order than these."""
+    present = [number for number in numbers_of(levels) or () if number is not None]
+    return op not in (Op.EQ, Op.NE) and present != sorted(present)
+
+
 def comparable(op: Op, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether names with these levels can be compared; for more or less one has all levels of the other, in order."""
     if op in (Op.EQ, Op.NE) or one == other:

@@ -305,7 +305,9 @@ def each_change(distance: Distance) -> Fraction | None:
 def bounded(question: Question, distance: Distance, most: Fraction, *, strict: bool = False) -> Question:
     """The question with one more condition: a distance is at most `most`, or below it if `strict`."""
     each = each_change(distance)
-    if each is not None:
+    # A limit on changes counts those that cost nothing, too: missing values that may be given for nothing.
+    free = any(axis.missing is not None and not axis.missing_cost for axis in question.axes)
+    if each is not None and not free:
         changes = max(math.ceil(most / each) - 1, -1) if strict else math.floor(most / each)
         if changes >= 0:
             least = changes if question.most_changes is None else min(changes, question.most_changes)

@@ -48,7 +48,7 @@ def edge_of(axis: Axis, columns: Sequence[Column], side: Side) -> Edge:
     if isinstance(side, int):
         assert isinstance(axis, LevelAxis)
         levels = members(side)
-        index = middle = min(levels, key=axis.delta)
+        index = middle = min(levels, key=axis.nearness)
         first = last = index
         allowed = np.isin(np.arange(axis.count), levels)
     else:

@@ -280,6 +280,10 @@ class LevelAxis:
         ranks = self.count - (self.missing is not None)
         return Fraction(abs(index - self.start), ranks - 1) if self.ordered else Fraction(1)
 
+    def nearness(self, index: int) -> tuple[Fraction, bool, int]:
+        """What levels are ordered by, the nearest to the start first: itself, before others that cost nothing."""
+        return self.delta(index), index != self.start, index
+
     def rough_delta(self, index: int) -> float:
         """About `delta`."""
         return nearest(self.delta(index))

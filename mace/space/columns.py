@@ -105,9 +105,15 @@ class Column:
         return axis.grid.kind == axis.grid.rounded_to == "float64" and axis.missing is None
 
     def on(self, axis: Axis) -> Column:
-        """The column in a question whose row lacks this number, and keeps lacking it: its axis has one level."""
-        if self.values is not None or not isinstance(axis, LevelAxis):
+        """The column in a question about a row with this axis, which holds one value for each of its levels.
+
+        A number that is missing and stays so is one level. Where the row has a value and may not lose it, an axis may
+        have no place for "missing", the last level.
+        """
+        if not isinstance(axis, LevelAxis):
             return self
+        if self.values is not None:
+            return self if len(self.values) <= axis.count else replace(self, values=self.values[: axis.count])
         return Column(self.name, self.feature, (float("nan") if self.missing is None else self.missing,))
 
     @property

@@ -259,16 +259,16 @@ class _Builder:
     def _expr(self, expr: Expr, levels: Mapping[str, tuple[str, ...]]) -> Expr:
         """An expression with every text replaced by the index that it means."""
         for node in nodes_of(expr):
-            match node:
-                case (
-                    Apply(op=op, args=(Name(name=name), Text(value=value, span=span)))
-                    | Apply(op=op, args=(Text(value=value, span=span), Name(name=name)))
-                ) if op in COMPARISONS and name in levels:
+            if not isinstance(node, Apply):
+                continue
+            match node.args:
+                case (Name(name=name), Text(value=value, span=span)) | (
+                    Text(value=value, span=span),
+                    Name(name=name),
+                ) if node.op in COMPARISONS and name in levels:
                     self._known(value, name, span, levels)
-                case Apply() if (wrong := not_meant(node, levels)) is not None:
-                    raise self._wrong(wrong[0], node.span, wrong[1])
-                case _:
-                    pass
+            if (wrong := not_meant(node, levels)) is not None:
+                raise self._wrong(wrong[0], node.span, wrong[1])
 
         if isinstance(expr, Apply) and expr.op in COMPARISONS:
             expr = coded(expr, levels)

@@ -22,7 +22,8 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncod
 from sklearn.tree import DecisionTreeClassifier
 
 from mace.base.exact import nearest_float32
-from mace.compilers.containers import Stage
+from mace.compilers.containers import Stage, matrix_of
+from mace.compilers.library import Intake
 from mace.compilers.lightgbm.reader import of_sparse_rows, read_wrapper
 from mace.compilers.pipeline.reader import compile_pipeline
 from mace.errors import ModelError
@@ -213,3 +214,22 @@ def test_the_stage_is_what_the_library_is_given() -> None:
     assert Stage.of(frame["d"].astype("category").to_frame(), "").dtypes == ("category",)
     assert Stage.of(sp.csr_matrix(np.eye(2, dtype=np.int8)), "") == Stage("sparse", ("integer",) * 2, "integer")
     assert Stage.of(np.eye(2, dtype=bool), "") == Stage("array", ("bool",) * 2, "bool")
+
+
+@pytest.mark.parametrize(("kind", "levels"), [(bool, [True, False]), (np.int64, [7, 3])])
+def test_a_missing_category_is_missing_whatever_stands_beside_it(kind: Any, levels: list[Any]) -> None:
+    # pandas makes truths of a frame of truths and categories that are truths, also where one is missing.
+    rng = np.random.default_rng(1053)
+    beside = rng.integers(0, 2, 90).astype(kind)
+    category = pd.Categorical([None if k > 2 else levels[k % 2] for k in rng.integers(0, 4, 90)], levels)
+    frame = pd.DataFrame({"a": beside, "b": category})
+    assert np.isnan(matrix_of(frame, Intake())[:, 1]).tolist() == frame["b"].isna().tolist()
+    wanted = np.where(frame["b"].isna(), beside == 1, frame["b"] == levels[1])
+    model = HistGradientBoostingClassifier(min_samples_leaf=3, max_iter=9, categorical_features="from_dtype")
+    explainer = Explainer(model.fit(frame, wanted), Space.from_frame(frame, missing="any", fixed="a"))
+    rows = pd.DataFrame({"a": np.array([0, 0, 0], kind), "b": pd.Categorical([*levels, None], levels)})
+    said = explainer.decisions(rows).tolist()
+    assert said == model.predict(rows).tolist() and len(set(said)) == 2
+    for place, answer in enumerate(explainer.explain(rows)):
+        assert answer.status == "optimal" and answer.certificate.check().accepted
+        assert model.predict(pd.DataFrame([answer.counterfactuals[0].values]).astype(rows.dtypes))[0] != said[place]

@@ -229,7 +229,7 @@ def _of_levels(model: Ensemble, trees: Trees, here: Array, axis: LevelAxis, colu
     """The mask of levels, allowed or not, that each node's test sends to the left."""
     assert column.values is not None
     kinds, back = _kinds(trees.threshold[here])
-    values = np.array(column.values[: axis.count])  # an ordinal's axis may lack its last, the missing one
+    values = np.array(column.values)
     bits = np.int64(1) << np.arange(axis.count, dtype=np.int64)
 
     def masks(*, left: bool) -> Array:

@@ -126,7 +126,7 @@ class Tariff:
         return self._every.get((j, axis), lambda: self._of_levels(j, axis))
 
     def _of_levels(self, j: int, axis: LevelAxis) -> Levels:
-        order = sorted(range(axis.count), key=lambda level: (axis.delta(level), level))
+        order = sorted(range(axis.count), key=axis.nearness)
         return Levels(tuple(order), costs_of(axis, self.charges[j], np.arange(axis.count)))
 
 

@@ -145,8 +145,8 @@ class FeatureValues:
         if isinstance(side, tuple):
             low, high = side
             return None if low > high else min(max(axis.start, low), high)
-        levels = members(side)
-        return min(levels, key=axis.delta, default=None)
+        assert isinstance(axis, LevelAxis)
+        return min(members(side), key=axis.nearness, default=None)
 
     def least_distance(self, box: Box) -> Fraction | None:
         """The distance of the box's nearest point; None if it has none."""

@@ -173,6 +173,17 @@ def test_the_certificate_of_a_set_has_the_half_spaces_of_all_its_proofs() -> Non
     accepted_by_all([answer.certificate])
 
 
+def test_a_set_that_costs_nothing_has_a_certificate() -> None:
+    X, y = people(np.random.default_rng(1))
+    model = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, y)
+    answer = mace.explain(
+        model, mace.Space.from_frame(X), {"a": 1, "b": 1, "c": 2, "d": 3}, goal=1, count=2, together=True,
+        diversity="points", weights=dict.fromkeys("abcd", 0),
+    )  # fmt: skip
+    assert answer.status == "optimal" and answer.distance == 0 and len(answer.counterfactuals) == 2
+    accepted_by_all([answer.certificate])
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_set_whose_proofs_are_about_different_pieces_says_that_it_has_no_certificate() -> None:
     X, y = people(np.random.default_rng(1))

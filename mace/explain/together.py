@@ -84,11 +84,13 @@ class Together:
         """The proof of the bound on the sum, or that there is no set; raises CertificateError."""
         if self.status != "infeasible" and self.diversity.soft:
             raise CertificateError("this answer has no certificate: what differences are worth is no distance")
-        if self.status != "infeasible" and not self.lower:
+        if self.status != "infeasible" and not self.lower and self.upper != 0:
             raise CertificateError("this answer has no certificate: nothing was proved of the sum")
         claim = None if self.status == "infeasible" else self.lower
-        boxes = [region.box for region in self.regions]
         asked = SetClaim(self.count, self.diversity.hard, claim)
+        if claim == 0:  # no sum is less, whatever the regions
+            return set_certificate(self.question, asked, self.points, [], [], self.refused)
+        boxes = [region.box for region in self.regions]
         return set_certificate(self.question, asked, self.points, boxes, self.facts, self.refused)
 
     def lower_of(self, point: Point) -> Fraction:

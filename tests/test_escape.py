@@ -11,6 +11,7 @@ import unicodedata
 from pathlib import Path
 
 import joblib
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -23,7 +24,7 @@ from typer.testing import CliRunner
 
 import mace
 from mace.base.console import console
-from mace.base.escape import from_cell, json_text, lines, one_line, to_cell
+from mace.base.escape import from_cell, json_text, lines, one_line, short, to_cell
 from mace.cli import app
 from mace.errors import MaceError
 
@@ -252,3 +253,16 @@ def test_the_command_line_prints_in_one_place():
         and "compilers" not in path.parts
     ]
     assert printing == ["console.py", "output.py"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.float64(1.5), "1.5"),
+        ([np.int64(0), np.str_("a (b)"), np.str_("it's")], """[0, 'a (b)', "it's"]"""),
+        ((np.bool_(True), np.uint8(3)), "(True, 3)"),
+        (np.datetime64("2020"), "np.datetime64('2020')"),
+    ],
+)
+def test_messages_show_scalars_of_numpy_as_those_of_python(value: object, text: str) -> None:
+    assert short(value) == text

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from mace.base.escape import short
 from mace.base.exact import first_float
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.compilers.sklearn.trees import is_regressor, read_forest, tree_of
@@ -116,7 +117,7 @@ def read_voting(model: Any) -> Ensemble:
         else:
             what = "trees" if hard else "trees and forests"
             raise UnreadableError(
-                f"{name_of(model)}: member {number} is a {name_of(member)}; with voting={model.voting!r} "
+                f"{name_of(model)}: member {number} is a {name_of(member)}; with voting={short(model.voting)} "
                 f"only {what} of scikit-learn are supported",
                 hint="Its other votes are no sum of trees.",
             )

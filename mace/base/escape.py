@@ -27,6 +27,8 @@ _LONG = re.compile(r"\S{1000,}")  # longer than any name or path that a person r
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 # A spreadsheet reads a cell that begins so as a formula; the wide signs are those of East Asian keyboards.
 _FORMULA = re.compile("[=+\\-@\t\r\n＝＋－＠]")
+# How numpy writes its own scalars, alone or in a list: what stands inside is what Python calls them.
+_SCALAR = re.compile(r"""\bnp\.(?:(?:float|int|uint|str_)\w*\(('[^']*'|"[^"]*"|[^()'"]*)\)|(True|False)_)""")
 _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.ASCII)
 
 
@@ -51,11 +53,14 @@ def json_text(value: object, indent: int | None = None, *, allow_nan: bool = Fal
 
 
 def short(value: object, longest: int = 60) -> str:
-    """A value as Python writes it, in one line and cut, for a message; also of a number too long to be written."""
+    """A value as Python writes it, in one line and cut, for a message; also of a number too long to be written.
+
+    Numbers and texts of numpy are written as Python's.
+    """
     if isinstance(value, int) and value.bit_length() > MOST_BITS:
         return f"a whole number of {value.bit_length()} bits"
     try:
-        text = repr(value)
+        text = _SCALAR.sub(lambda found: found[1] or found[2], repr(value))
     except ValueError:  # A number that is too long stands inside.
         text = f"a {type(value).__name__}"
     return one_line(text if len(text) <= longest else f"{text[: longest - 2]}..")

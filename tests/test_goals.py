@@ -33,8 +33,8 @@ from mace.errors import EverywhereError, GoalError
 from mace.problem.goal_decision import lower, lower_or_all
 from mace.problem.goal_scores import linked_between
 from mace.problem.goal_softmax import at_least, directions, inside
-from mace.problem.goal_text import parse, wanted
-from mace.problem.goals import Between, Classes, Margin, Probability, Value
+from mace.problem.goal_text import about_classes, parse, wanted
+from mace.problem.goals import Between, Classes, Margin, Probability, Value, Wanted
 from mace.problem.shortfall import measured
 from mace.tables.table import Layer, Link, Network
 from mace.tables.validity import validate
@@ -626,3 +626,19 @@ def test_what_every_input_has_but_for_last_bits_is_asked_of_the_model(between: B
     assert same is table
     assert goal.enclosed is asked  # no comparison of scores settles it then
     assert goal.labels == (frozenset() if asked else {0, 1})
+
+
+@pytest.mark.parametrize(
+    ("goal", "classes"),
+    [
+        (Classes(frozenset({1})), True),
+        (Classes(frozenset({"it's a", "b or c"})), True),
+        (Classes(frozenset({-0.5, True})), True),
+        (parse("p(1) >= 0.7", (0, 1)), False),
+        (parse("300 <= price <= 350", ()), False),
+        (parse("1 by 0.1", (0, 1)), False),
+        (parse("not 0", (0, 1)), True),
+    ],
+)
+def test_the_text_of_a_goal_tells_whether_it_is_about_classes(goal: Wanted, classes: bool) -> None:
+    assert about_classes(str(goal)) is classes

@@ -68,6 +68,8 @@ _COMPARED = re.compile(_CHAIN.replace("NAME", r"`?([^\W\d][^<>=`]*?)`?"))
 _WITHIN = re.compile(rf"^`?([^\W\d][^<>=`]*?)`?\s+within\s+{_NUMBER}\s+of\s+{_NUMBER}$")
 _MARGIN = re.compile(rf"^(.+?)\s+by\s+{_NUMBER}(\s+in\s+score)?$")
 _BUT = re.compile(r"^(?:not|anything\s+but)\s+(.+)$")
+_LABEL = r"""(?:'[^']*'|"[^"]*"|[-+.\w]+)"""
+_CLASSES = re.compile(rf"(?:anything but )?{_LABEL}(?: or {_LABEL})*")
 HINT_NUMBER = "For instance `300 <= y <= 350`, `y >= 300`, or `y within 5% of 320`."
 
 
@@ -93,6 +95,11 @@ def parse(text: str, classes: Sequence[Label]) -> Wanted:
             raise GoalError(f"the margin of the goal `{text}` must be > 0")
         return Margin(_labels(found[1], classes, one=True)[0], by, bool(found[3]))
     return Classes(frozenset(_labels(text, classes)))
+
+
+def about_classes(text: str) -> bool:
+    """Whether the text of a goal, as `str` writes it, is about classes: where only the text of a goal is left."""
+    return _CLASSES.fullmatch(text) is not None
 
 
 def _not_of(features: Collection[str], text: str, found: Wanted) -> Wanted:

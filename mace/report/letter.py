@@ -7,7 +7,6 @@ letter about what the checker does not accept, nor about a row of which the audi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +14,7 @@ from mace.base.figures import cell
 from mace.errors import FileError
 from mace.explain.answer import Answer
 from mace.present.words import change
+from mace.problem.goal_text import about_classes
 from mace.report.parts import called, units_of
 
 if TYPE_CHECKING:
@@ -50,8 +50,6 @@ CERTAIN = {
     "infeasible": "It is proved that no change of what may change would have been enough.",
     "unknown": "Whether any change would have been enough is not known: the search was over before that was proved.",
 }
-_LABEL = r"""(?:'[^']*'|"[^"]*"|[-+.\w]+)"""
-_CLASSES = re.compile(rf"(?:anything but )?{_LABEL}(?: or {_LABEL})*")  # goals of classes, as their text has them
 NOTHING = "What was wanted is what was decided: nothing would have to change."
 
 
@@ -83,7 +81,7 @@ def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | No
         status, decision = record.status, record.decision
         found = {name: (pair[0], pair[1]) for name, pair in record.changes.items()}
     digests = [pair for pair in person.proof if pair.code and "igest" in pair.term]
-    classes = goal is None or _CLASSES.fullmatch(str(goal)) is not None
+    classes = goal is None or about_classes(str(goal))
     return Letter(
         title or "About your application",
         _called(audit, space, decision) if classes or not isinstance(decision, float) else cell(decision),

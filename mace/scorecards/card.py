@@ -208,7 +208,7 @@ def _compared(estimator: Any, card: Card) -> Card:
 
         values = pd.DataFrame(values, columns=list(card.names))
     scores = np.array([card.score(places) for places in choices])
-    said = np.asarray(estimator.predict(values))
+    said = np.ravel(estimator.predict(values))
     sizes = 1.0 + np.abs(np.array(held)) @ np.abs([v.coefficient for v in card.variables]) + abs(card.intercept)
     clear = np.abs(scores) > SAME * sizes
     same = np.abs(said - scores) <= SAME * sizes if card.target == "continuous" else (said == (scores > 0)) | ~clear

@@ -1,4 +1,4 @@
-"""The axes of a place as columns of floats, on which heuristics compute.
+"""The axes of points around a start as columns of floats, on which heuristics compute.
 
 In:  a `Neighbourhood` or a `Question`.
 Out: rows of floats, shape (n, features): of a number its value (NaN: missing), of a feature with levels the index of
@@ -34,7 +34,7 @@ class Fitted(NamedTuple):
 
 
 class Chart:
-    """The axes of a place as columns.
+    """The axes of points around a start as columns.
 
     low, high: the ends of each column's values.    start: the row of the start.
     free:      which features may change.           scale: what a change of 1 in scaled units is, in the column's.

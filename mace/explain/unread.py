@@ -359,7 +359,10 @@ class _Search:
     def _levels(self, found: _Found) -> list[Level]:
         """The levels of an answer's score, or of what comes nearest to the goal; none where only distances count."""
         score = found.score or (found.missed.score if found.missed else None)
-        return unread_words.levels(score, proved=is_final(found.status)) if self.levelled else []
+        point = found.point or (found.missed.point if found.missed else self.around.start)
+        # Points that are not valid were compared by distances of nine digits: beyond those nothing is proved of them.
+        proved = 0 if not is_final(found.status) else len(unread_words.LEVELS) if found.point else unread_words.VALID
+        return unread_words.levels(score, self.around.distance_of(point), proved) if self.levelled else []
 
     def _made(self, found: Sequence[_Found], count: int, ending: str, text: str, decision: Any, calls: int) -> Answer:
         """What was found, as an answer; where it is less than `count`, `ending` says why."""

@@ -13,23 +13,27 @@ from mace.problem.around import Neighbourhood
 from mace.search.protocol import Proposal
 from mace.search.score import Score
 
-LEVELS = ("goal missed by", "constrained features changed", "outputs in doubt", "distance", "features changed")
+DISTANCE = "distance"
+LEVELS = ("goal missed by", "constrained features changed", "outputs in doubt", DISTANCE, "features changed")
+VALID = LEVELS.index(
+    DISTANCE
+)  # levels that say whether a point is valid; distances of those after are compared roughly
 
 
-def levels(score: Score | None, *, proved: bool = False) -> list[Level]:
+def levels(score: Score | None, distance: Fraction, proved: int) -> list[Level]:
     """The levels of the score; of a point that reaches the goal, or of the one that comes nearest to it.
 
-    proved: whether no point has less of one, of those that are as good in all before.
+    distance: of the point, exact: its score has nine digits.
+    proved:   of how many levels, the first ones, no point has less of those that are as good in all before.
     """
     if score is None:
         return []
+    values = [distance if name == DISTANCE else Fraction(value) for name, value in zip(LEVELS, score, strict=True)]
+    sure = [place < proved or not value for place, value in enumerate(values)]
     return [
-        Level(
-            name, "optimal" if proved or not value else "bounded", Fraction(value), Fraction(value if proved else 0),
-            value, oracle="search",
-        )
-        for name, value in zip(LEVELS, score, strict=True)
-    ]  # fmt: skip
+        Level(name, "optimal" if one else "bounded", value, value if one else Fraction(0), oracle="search")
+        for name, value, one in zip(LEVELS, values, sure, strict=True)
+    ]
 
 
 def nearest_miss(around: Neighbourhood, one: Proposal) -> str:

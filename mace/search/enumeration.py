@@ -58,7 +58,7 @@ def enumerate_points(run: Run) -> Enumerated:
     rows = rows[chart.allowed(rows)]
     distances, changes = chart.distances(rows), chart.changed(rows).sum(axis=1)
     order = np.lexsort((changes, distances))
-    rows, distances = rows[order], distances[order]
+    rows, distances, changes = rows[order], distances[order], changes[order]
     found: list[int] = []
     done, best, leader = 0, WORST, -1
     while done < len(rows) and not (found and distances[done] > distances[found[0]] * (1 + CLOSE)):
@@ -71,7 +71,10 @@ def enumerate_points(run: Run) -> Enumerated:
         done += len(asked) if asked.all() else int(asked.argmin())
         if not asked.all():
             break
-    nearest_first = sorted(found, key=lambda place: (task.place.distance_of(chart.point(rows[place])), place))
+    # Floats of distances that are the same may differ, and then stand before those with fewer changes.
+    nearest_first = sorted(
+        found, key=lambda place: (task.place.distance_of(chart.point(rows[place])), changes[place], place)
+    )
     point = chart.point(rows[nearest_first[0]]) if found else None
     why = "" if done == len(rows) or found else task.asked.why
     if point is not None:

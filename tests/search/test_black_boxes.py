@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -282,6 +283,21 @@ def test_a_constrained_feature_changes_only_where_it_must() -> None:
     assert must.status == "unknown"
     assert must.levels[0].value == 0
     assert must.levels[1].value == 1
+
+
+def test_of_points_that_are_equally_near_the_one_with_fewer_changes_is_the_answer() -> None:
+    """Floats of one distance may differ: .1 + .7 is less than .8, and two changes stood before one."""
+    space = mace.Space([*(mace.Feature(name, "integer", 0, 10) for name in "abc"), mace.Feature("d", "integer", 0, 1)])
+    for whole in range(2, 11):
+        for part in range(1, whole):
+
+            def goal(rows: Any, whole: int = whole, part: int = part) -> Any:
+                one = (rows.a == whole) & (rows.b == 0) & (rows.c == 0)
+                return one | (rows.a == 0) & (rows.b == part) & (rows.c == whole - part)
+
+            answer = mace.explain(goal, space, dict.fromkeys("abcd", 0), goal=True, constrained=["d"])
+            assert answer.status == "optimal" and list(answer.counterfactuals[0].changes) == ["a"]
+            assert [level.exact_lower_bound for level in answer.levels] == [0, 0, 0, Fraction(whole, 40), 1]
 
 
 def test_a_small_space_with_constrained_features_is_settled_too() -> None:

@@ -13,6 +13,7 @@ from itertools import accumulate, groupby
 from typing import Any
 
 FIELDS = {"rules", "places", "splits", "prune", "trees", "others"}  # of a proof in columns
+PRICED = ("prices", "narrow")  # nodes with prices
 
 
 def unfolded(data: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def unfolded(data: dict[str, Any]) -> dict[str, Any]:
         if type(proof) is not list:
             return one
         found = [
-            ["prices", *map(entry, node[1:])] if type(node) is list and node and node[0] == "prices" else node
+            [node[0], *map(entry, node[1:])] if type(node) is list and node and node[0] in PRICED else node
             for node in proof
         ]
         return {**one, "proof": found}

@@ -13,8 +13,9 @@ from mace.proofs.elaborate_trees import first, last
 from mace.proofs.kernel.axes import Axis, Span, empty, levels
 from mace.proofs.kernel.floats import Refused, floor
 from mace.proofs.kernel.networks import Linear
-from mace.proofs.kernel.proof import RULES, Check, State
+from mace.proofs.kernel.proof import RULES, Check
 from mace.proofs.kernel.relaxation import BOUND, FINE, Part
+from mace.proofs.kernel.state import State
 from mace.proofs.kernel.statement import Statement
 
 ALL, NONE = -1, 1 << 30  # layers behind which intervals may be narrower

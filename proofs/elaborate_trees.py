@@ -5,13 +5,16 @@ Promise: none is needed, see `convert.py`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from itertools import accumulate
 from typing import Any
 
 from mace.proofs.kernel.axes import Axis, Span, empty, meet
 from mace.proofs.kernel.ensembles import Ensemble, Reach, Sides
 from mace.proofs.kernel.floats import DIGITS, LOWEST, Refused, float_with_bits
-from mace.proofs.kernel.proof import RULES, Check, State
+from mace.proofs.kernel.proof import RULES, Check
+from mace.proofs.kernel.state import State
 from mace.proofs.kernel.statement import Column, Statement
 
 
@@ -234,12 +237,29 @@ class Forest:
                     nodes = self.prunes.setdefault(step.node, {}).setdefault(t, [])
                     nodes += [n for _, n, _ in self.order[k][t][began:ended] if n not in nodes]
 
-    def look_up(self, parts: Any) -> None:
-        """Find the cuts of all tests of the trees that have prices."""
-        for t in {entry[0] for part in parts for entry in part["prices"]}:
+    def look_up(self, trees: Iterable[int]) -> None:
+        """Find the cuts of all tests of some trees."""
+        for t in {*trees}:
             for test in self.reach.model.trees[t].test:
                 if test >= 0:
                     self.cuts[test]
+
+    def of_cliques(self, cliques: Any) -> Iterable[int]:
+        """The trees of leaves that are counted through all trees."""
+        ends = [*accumulate(len(tree.test) for tree in self.reach.model.trees)]
+        return (bisect_right(ends, number) for steps in cliques for number in accumulate(steps))
+
+    def narrowed(self, at: Open, number: int, axes: Any) -> tuple[State, Open, int]:
+        """What a node `narrow` leaves open: the state, and the box without what it narrows on its last axis."""
+        state, parent, axis = at.state, at, 0
+        for j, said in axes:
+            if state is not at.state:
+                parent = self.opened(state, parent, number, axis)
+            sides = self.statement.axes[j]
+            axis, state = j, state.narrowed(j, sides, meet(state.box[j], sides.span(said, "span")))
+            if state.empty:
+                break
+        return state, parent, axis
 
     def remaining(self, state: State) -> list[list[int]]:
         """For a leaf `cell`: of each tree the leaves that the box does not reach."""
@@ -267,14 +287,20 @@ def of_trees(
                 continue
             if node == ["cell"]:
                 node += forest.remaining(state)
-            if node[0] == "prices":
-                forest.look_up(node[1:])
+            if node[0] in ("prices", "narrow"):
+                parts = node[1 + (node[0] == "narrow") :]
+                forest.look_up(entry[0] for part in parts for entry in part["prices"])
+            if node[0] == "cliques":
+                forest.look_up(forest.of_cliques(node[1:]))
+                todo.append((state, parent, axis))
             if node[0] == "part":
                 todo += [(child, parent, axis) for child in reversed(forest.check.part(state, *node[1:]))]
-            if node[0] not in ("split", "trees"):
+            if node[0] not in ("split", "narrow", "trees"):
                 continue
             at = forest.opened(state, parent, number, axis)
-            if node[0] == "split":
+            if node[0] == "narrow":
+                todo.append(forest.narrowed(at, number + 1, node[1]))
+            elif node[0] == "split":
                 todo += [(child, at, node[1]) for child in reversed(forest.check.split(state, *node[1:]))]
             else:
                 forest.close(at)

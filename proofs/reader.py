@@ -47,7 +47,9 @@ MAX_WORK = 1_000_000_000  # lines of a world, for every action of every node
 MODEL = ".model.json.gz"  # how the name of a file ends that holds a model; before it stands the digest
 DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 LONG = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
-OPENS = {"split": 1, "part": 1, "phase": 1, "near": 0, "prune": 0, "bounds": 0, "tighten": 0}
+OPENS = {
+    "split": 1, "part": 1, "phase": 1, "near": 0, "prune": 0, "bounds": 0, "tighten": 0, "cliques": 0, "narrow": 0,
+}  # fmt: skip
 
 
 fraction = lru_cache(1 << 12)(Fraction)  # many certificates name the same few
@@ -232,7 +234,10 @@ def bounded(data: Any) -> None:
     for one in proofs:
         # All states keep one list of the goal's parts, unless a node divides them.
         parts = len(goal) if any(type(node) is list and node[:1] == ["part"] for node in one) else 0
-        within(most_open(one) * (kept + parts), MAX_HELD, "entries that the proof keeps open")
+        # Cliques they share as well, unless a second node adds some to those of its own state.
+        added = [len(node) - 1 for node in one if type(node) is list and node[:1] == ["cliques"]]
+        cliques = sum(added) if len(added) > 1 else 0
+        within(most_open(one) * (kept + parts + cliques), MAX_HELD, "entries that the proof keeps open")
 
 
 def plans_within(data: Any, proof: list[Any]) -> list[list[Any]]:

@@ -18,8 +18,9 @@ from mace.plans.tree_bounds import TreeBounds
 from mace.problem.question import Question
 from mace.proofs.kernel.floats import Refused
 from mace.proofs.kernel.networks import Linear, Network, exact
-from mace.proofs.kernel.proof import Check, State
+from mace.proofs.kernel.proof import Check
 from mace.proofs.kernel.relaxation import FINE, SLOPE, relaxed
+from mace.proofs.kernel.state import State
 from mace.tables.table import Ensemble
 from mace.worlds.affine import Form
 

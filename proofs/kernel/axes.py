@@ -58,6 +58,15 @@ def empty(span: Span) -> bool:
     return not span if type(span) is int else bool(span[0] > span[1])
 
 
+def outside(axis: Axis, span: Span, stays: Span) -> list[Span]:
+    """The parts of a span that lie outside of another one: one or two of a grid, one of levels, none that is empty."""
+    if axis.is_grid:
+        parts = [meet(span, (span[0], stays[0] - 1)), meet(span, (stays[1] + 1, span[1]))]
+    else:
+        parts = [span & ~stays]
+    return [part for part in parts if not empty(part)]
+
+
 def levels(mask: int) -> list[int]:
     """The levels of a mask, in order."""
     return [level for level in range(mask.bit_length()) if mask >> level & 1]

@@ -17,7 +17,8 @@ from mace.proofs.kernel.axes import Span, empty, meet
 from mace.proofs.kernel.fields import anything, below_or, count, index, integer, read
 from mace.proofs.kernel.floats import Refused, need, rational
 from mace.proofs.kernel.proof import RULES as OF_POINTS
-from mace.proofs.kernel.proof import Check, Rule, State, close, read_statement
+from mace.proofs.kernel.proof import Check, Rule, close, read_statement
+from mace.proofs.kernel.state import State
 
 CERTIFICATE = {
     "mace_plan": anything, "about?": anything, "statement": anything, "witness": anything, "cuts": anything,

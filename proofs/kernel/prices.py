@@ -7,16 +7,18 @@ from fractions import Fraction
 from math import lcm
 from typing import Any, TypeAlias
 
-from mace.proofs.kernel.axes import Axis, Span, empty, levels, meet
+from mace.proofs.kernel.axes import Axis, Span, empty, levels, meet, outside
+from mace.proofs.kernel.cliques import numbers
 from mace.proofs.kernel.ensembles import Reach, Sides
-from mace.proofs.kernel.fields import anything, index, least_0, read
+from mace.proofs.kernel.fields import anything, index, integer, least_0, read
 from mace.proofs.kernel.floats import ONE, need, rational
 from mace.proofs.kernel.forms import Pull
 from mace.proofs.kernel.lines import held
+from mace.proofs.kernel.state import Clique
 
 PRICES = {
     "largest": [(index, least_0)], "unit": least_0, "prices": [(index, index, index)], "forms?": [anything],
-    "rules?": [(index, index, rational)],
+    "rules?": [(index, index, rational)], "cliques?": {"numbers": [index], "units": [index]},
 }  # fmt: skip
 Entered: TypeAlias = tuple[Span, int]  # a side of a test, and the price of taking it, in units
 
@@ -34,18 +36,53 @@ def prices(reach: Reach, state: Any, *parts: Any) -> None:
         + multipliers * what the margins of a point with the goal reach.
 
     What multipliers make of forms, and of the comparisons that rules make hold in the box, is a part of the cost.
+    Cliques have prices >= 0 as well: each leaf pays those of the cliques that hold it. Of a clique a point reaches one
+    leaf at most, so that all of its leaves together pay no more than these prices, which are subtracted.
     """
-    statement = reach.statement
+    for k, found in priced(reach, state, parts):
+        refuted = all(map(reach.statement.refutes, found.bounds(state)))
+        need(refuted, f"part {k}: the prices allow a point with the goal")
+
+
+def narrow(reach: Reach, state: Any, *fields: Any) -> Any:
+    """A state without indices of some axes, `[axis, span]` each: the span is what stays; then prices as above.
+
+    Lemma: the bound of `prices` is a sum of what each axis and each tree has least. If the index of a point on one axis
+    goes, its cell on this axis is one of those that go: its distance is at least the bound with the least of these in
+    the place of the axis's. Every axis is narrowed by itself, so that none needs what another one has narrowed.
+    """
+    need(fields, "expected a list of axes, and prices")
+    axes, before, kept, gone = reach.statement.axes, -1, [], []
+    for j, said in read(fields[0], [(index, anything)], "axes"):
+        integer(j, before + 1, len(axes) - 1, "axes")
+        stays = axes[j].span(said, "span")
+        kept.append((j, stays))
+        gone.append((j, outside(axes[j], state.box[j], stays)))
+        before = j
+    gone = [(j, spans) for j, spans in gone if spans]
+    for k, found in priced(reach, state, fields[1:]):
+        refuted = all(map(reach.statement.refutes, found.bounds(state, gone)[1:]))
+        need(refuted, f"part {k}: the prices allow a point with the goal outside of the spans")
+    for j, stays in kept:
+        if not state.empty:
+            state = state.narrowed(j, axes[j], meet(state.box[j], stays))
+    return state
+
+
+def priced(reach: Reach, state: Any, parts: Sequence[Any]) -> Iterator[tuple[int, Prices]]:
+    """The open parts of the goal, with the prices of each."""
     need(len(parts) == len(state.parts), f"expected prices for {len(state.parts)} open parts of the goal")
     for k, part in zip(state.parts, parts, strict=True):
-        bound = Prices(reach, part, k).bound(state)
-        need(bound is None or statement.refutes(bound), f"part {k}: the prices allow a point with the goal")
+        yield k, Prices(reach, part, k, state.cliques)
 
 
 class Prices:
-    """The prices of part k of the goal; `entered`: for each tree and axis the sides that have one."""
+    """The prices of part k of the goal; `entered`: for each tree and axis the sides that have one.
 
-    def __init__(self, reach: Reach, data: Any, k: int) -> None:
+    `shared`: for each tree what its leaves, by their bits, pay for cliques; `spent`: what all cliques together cost.
+    """
+
+    def __init__(self, reach: Reach, data: Any, k: int, known: Sequence[Clique]) -> None:
         self.reach, self.statement, where = reach, reach.statement, f"part {k}"
         goal = self.statement.goal[k]
         found = read(data, {**PRICES, "goal": (least_0,) * len(goal)}, where)
@@ -72,6 +109,21 @@ class Prices:
             need(n in leading[t], f"{where}: prices: no test whose cut is known leads to node {n} of tree {t}")
             j, side = leading[t][n]
             self.entered[t].setdefault(j, []).append((side, price))
+        self.shared: list[dict[int, int]] = [{} for _ in trees]
+        self.spent = 0
+        if found.cliques is not None:
+            self._share(found.cliques, known)
+
+    def _share(self, found: Any, known: Sequence[Clique]) -> None:
+        """What leaves pay for some of the cliques of the state."""
+        where = f"{self.where}: cliques"
+        chosen = numbers(found.numbers, where)
+        need(len(chosen) == len(found.units), f"{where}: expected a price for each")
+        for number, price in zip(chosen, found.units, strict=True):
+            need(number < len(known) and price >= 0, f"{where}: not one of the state, or a price that is negative")
+            self.spent += price
+            for t, bit in known[number]:
+                self.shared[t][bit] = self.shared[t].get(bit, 0) + price
 
     def _leading(self, t: int) -> Iterator[tuple[int, tuple[int, Span]]]:
         """For each node of a tree the axis and the side of the test that leads there."""
@@ -82,8 +134,11 @@ class Prices:
                 yield tree.left[n], (sides[0], sides[1])
                 yield tree.right[n], (sides[0], sides[2])
 
-    def bound(self, state: Any) -> Fraction | None:
-        """No point of the state with this part of the goal is nearer; None if some tree has no leaf for one."""
+    def bounds(self, state: Any, places: Sequence[tuple[int, Sequence[Span]]] = ()) -> list[Fraction]:
+        """No point of the state with this part of the goal is nearer than the first; none at all if there is none,
+        since some tree has no leaf for one. Then, for each place, an axis and spans of it: no point is nearer whose
+        index on that axis lies in one of them.
+        """
         reach, common = self.reach, self.statement.common
         # Leaves count in units of 1 / fine, cells of 1 / small: whole numbers both.
         fine = self.unit.denominator * lcm(*(factor.denominator for factor in self.goal)) * ONE
@@ -95,22 +150,26 @@ class Prices:
             for (factor, compare), c in zip(factors, self.compares, strict=True)
         )
         price = int(self.unit * fine)
+        total -= price * self.spent
         for t, leaves in enumerate(reach.leaves):
             value = reach.model.trees[t].value
             worth = [
-                price * self._paid(t, sides, state)
+                price * (self._paid(t, sides, state) + self.shared[t].get(bit, 0))
                 - sum(factor * compare.margin(value[n]) for factor, compare in factors)
                 for n, (bit, sides) in leaves.items()
                 if bit & state.alive[t] and not reach.unreached(state, sides)
             ]
             if not worth:
-                return None
+                return []
             total += min(worth)
         small = common * self.unit.denominator * lcm(*(share.denominator for share in self.shares.values()))
         ruled = held(self.statement.rules, self.statement.axes, state.box, self.rules, self.where)
         small *= lcm(*(pull.below for pull in (self.pull, ruled) if pull is not None))
-        least = sum(self._axis(j, span, small, ruled) for j, span in enumerate(state.box))
-        return Fraction(total, fine) + Fraction(least, small)
+        least = [self._axis(j, span, small, ruled) for j, span in enumerate(state.box)]
+        all_axes = [sum(least)]
+        for j, spans in places:
+            all_axes.append(sum(least) - least[j] + min(self._axis(j, span, small, ruled) for span in spans))
+        return [Fraction(total, fine) + Fraction(axes, small) for axes in all_axes]
 
     def _paid(self, t: int, sides: Sides, state: Any) -> int:
         """What every point of a leaf's box pays for nodes of its tree."""

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mace.proofs.kernel.axes import Span, empty, meet
+from mace.proofs.kernel.axes import meet, outside
+from mace.proofs.kernel.cliques import cliques
 from mace.proofs.kernel.ensembles import Ensemble, Reach
 from mace.proofs.kernel.fields import anything, integer, read
 from mace.proofs.kernel.floats import Refused, need, rational
 from mace.proofs.kernel.networks import Network
-from mace.proofs.kernel.prices import prices
+from mace.proofs.kernel.prices import narrow, prices
 from mace.proofs.kernel.relaxation import Relaxation
+from mace.proofs.kernel.state import State
 from mace.proofs.kernel.statement import Statement
 
 MODELS: dict[str, tuple[Callable[[Any], Any], Callable[..., Any]]] = {
@@ -38,32 +40,6 @@ class Rule(NamedTuple):
     function: Callable[..., Any]
 
 
-class State:
-    """What is known of the points of one open box: its spans, the least of the distance, and what the model adds.
-
-    `total` and `largest` are the parts of the least distance of the box; `empty`: it is known to have no point.
-    `parts`: which parts of the goal its points may have; each has one of them.
-    """
-
-    __slots__ = ("alive", "box", "empty", "largest", "parts", "phases", "sums", "total", "units")
-
-    def __init__(self, box: Sequence[Span], least: tuple[int, int], parts: Sequence[int]) -> None:
-        self.box, (self.total, self.largest), self.empty = [*box], least, False
-        self.parts = parts
-        self.alive: list[int] = []
-        self.sums: list[int] = []
-        self.units: list[list[tuple[int, int]]] = []
-        self.phases: dict[tuple[int, int], bool] = {}
-
-    def child(self) -> State:
-        """A state with the same points; what is narrowed in it is replaced, never changed."""
-        child = State.__new__(State)
-        child.box, child.total, child.largest, child.empty = self.box, self.total, self.largest, self.empty
-        child.parts = self.parts
-        child.alive, child.sums, child.units, child.phases = self.alive, self.sums, self.units, self.phases
-        return child
-
-
 class Check:
     """A statement, what the model adds, and the rules that are for every model."""
 
@@ -81,30 +57,18 @@ class Check:
         result = rule.function(self if rule.owner is None else self.model, state, *fields)
         return [result] if rule.children == 1 else [*reversed(result or ())]
 
-    def narrowed(self, state: State, j: int, span: Span) -> State:
-        """A state whose box has this span on an axis, a part of the old one."""
-        child = state.child()
-        child.box = [*state.box]
-        child.box[j] = span
-        if empty(span):
-            child.empty = True
-        else:
-            axis = self.statement.axes[j]
-            child.total, child.largest = axis.narrowed(state.total, state.largest, state.box[j], span)
-        return child
-
     def split(self, state: State, j: Any, at: Any) -> list[State]:
         """Two states: the index is at most `at`, or above it; the level is in the mask `at`, or is not.
 
         Lemma: one or the other holds of every point.
         """
         j = integer(j, 0, len(self.statement.axes) - 1, "axis")
-        span = state.box[j]
-        if self.statement.axes[j].is_grid:
+        axis, span = self.statement.axes[j], state.box[j]
+        if axis.is_grid:
             at = integer(at, None, None, "at")
-            return [self.narrowed(state, j, meet(span, half)) for half in ((span[0], at), (at + 1, span[1]))]
-        at = self.statement.axes[j].span(at, "at")
-        return [self.narrowed(state, j, span & at), self.narrowed(state, j, span & ~at)]
+            return [state.narrowed(j, axis, meet(span, half)) for half in ((span[0], at), (at + 1, span[1]))]
+        at = axis.span(at, "at")
+        return [state.narrowed(j, axis, span & at), state.narrowed(j, axis, span & ~at)]
 
     def part(self, state: State, k: Any) -> list[State]:
         """Two states: the points that have part k of the goal, and those that have another one.
@@ -132,17 +96,10 @@ class Check:
             axis, span = statement.axes[j], state.box[j]
             stays = axis.span(side[1], "span")
             others = state.total - axis.cost(span)[0]
-            if axis.is_grid:
-                gone = [(span[0], min(span[1], stays[0] - 1)), (max(span[0], stays[1] + 1), span[1])]
-            else:
-                gone = [span & ~stays]
-            for part in gone:
-                if empty(part):
-                    continue
+            for part in outside(axis, span, stays):
                 far = statement.limit is not None and others + sum(axis.cost(part)) >= statement.limit
                 need(far, f"axis {j} has other indices that are near enough")
-            kept = meet(span, stays)
-            state = self.narrowed(state, j, kept)
+            state = state.narrowed(j, axis, meet(span, stays))
         return state
 
     def nothing(self, _: State) -> None:
@@ -219,6 +176,8 @@ RULES = {
     "prices": Rule(0, None, Reach, prices),
     "tighten": Rule(1, None, Relaxation, Relaxation.tighten),
     "part": Rule(2, 1, None, Check.part),
+    "cliques": Rule(1, None, Reach, cliques),
+    "narrow": Rule(1, None, Reach, narrow),
 }
 
 

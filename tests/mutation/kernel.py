@@ -47,11 +47,19 @@ BEGIN, END = "<!-- written by python -m tests.mutation.kernel --table -->", "<!-
 KEPT = Path(tempfile.gettempdir()) / "mace-kernel-mutants.json"
 # Each after those that it imports.
 FILES = (
-    "floats", "fields", "axes", "world", "forms", "lines", "statement", "ensembles", "prices", "networks",
-    "relaxation", "proof", "sets", "rows", "actions", "plans",
+    "floats", "fields", "axes", "world", "forms", "lines", "statement", "state", "ensembles", "cliques", "prices",
+    "networks", "relaxation", "proof", "sets", "rows", "actions", "plans",
 )  # fmt: skip
 MODULES = [*(f"kernel.{name}" for name in FILES), "elaborate_trees", "elaborate_networks", "convert", "check"]
-OF_TREES = ("floats", "fields", "axes", "statement", "ensembles", "proof")  # what a certificate about trees rests on
+OF_TREES = (
+    "floats",
+    "fields",
+    "axes",
+    "statement",
+    "state",
+    "ensembles",
+    "proof",
+)  # what a certificate about trees rests on
 SECONDS, BYTES = 1.0, 3 * 2**30  # of processor time for one vector, and of memory
 OPPOSITE = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceiling", "ceiling": "floor"}
 

@@ -51,6 +51,8 @@ def restricted(node: list[Any], parts: list[int]) -> list[Any]:
     name, *fields = node
     if name in ("dual", "prices"):
         return [name, *(fields[k] for k in parts)]
+    if name == "narrow":
+        return [name, fields[0], *(fields[1 + k] for k in parts)]
     if name == "tighten":
         return [name, *([*end[:4], *(end[4 + k] for k in parts)] for end in fields)]
     return node
@@ -65,7 +67,7 @@ def divided(data: Any, rng: np.random.Generator, chance: float = 0.3) -> Any:
 def entangled(data: Any, rng: np.random.Generator) -> Any:
     """A certificate whose proof has one mistake about the parts of its goal, where it has any to make."""
     nodes = data["proof"]
-    places = [k for k, node in enumerate(nodes) if node[0] in ("part", "dual", "prices", "tighten")]
+    places = [k for k, node in enumerate(nodes) if node[0] in ("part", "dual", "prices", "narrow", "tighten")]
     if not places:
         return data
     k = int(rng.choice(places))
@@ -74,6 +76,8 @@ def entangled(data: Any, rng: np.random.Generator) -> Any:
     if node[0] == "tighten":
         node = [*node[:-1], [*node[-1][:4], *shuffled(node[-1][4:], rng)]]
         return {**data, "proof": [*nodes[:k], node, *nodes[k + 1 :]]}
+    if node[0] == "narrow":
+        return {**data, "proof": [*nodes[:k], [*node[:2], *shuffled(node[2:], rng)], *nodes[k + 1 :]]}
     if node[0] != "part":
         return {**data, "proof": [*nodes[:k], [node[0], *shuffled(node[1:], rng)], *nodes[k + 1 :]]}
     one, others = nodes[k + 1 : first], nodes[first:last]

@@ -20,8 +20,9 @@ from mace.proofs.kernel.ensembles import Ensemble, Reach
 from mace.proofs.kernel.fields import once
 from mace.proofs.kernel.floats import INFINITE, ONE, Refused, float_with_bits, floating, quotient, to_float
 from mace.proofs.kernel.networks import ERROR, Linear
-from mace.proofs.kernel.proof import Check, State, read_model
+from mace.proofs.kernel.proof import Check, read_model
 from mace.proofs.kernel.relaxation import BOUND, FINE, SLOPE, Relaxation, relaxed
+from mace.proofs.kernel.state import State
 from mace.proofs.kernel.statement import Column, Statement
 from mace.proofs.kernel.world import read_rules
 from tests.proofs import enumeration
@@ -359,7 +360,7 @@ def state_of(problem: Check, box: Any, state: State | None = None) -> State:
     """A state, at first the root, narrowed to a box."""
     state = state or problem.root
     for j, span in enumerate(box):
-        state = problem.narrowed(state, j, span)
+        state = state.narrowed(j, problem.statement.axes[j], span)
     return state
 
 

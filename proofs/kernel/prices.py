@@ -64,8 +64,7 @@ def narrow(reach: Reach, state: Any, *fields: Any) -> Any:
         refuted = all(map(reach.statement.refutes, found.bounds(state, gone)[1:]))
         need(refuted, f"part {k}: the prices allow a point with the goal outside of the spans")
     for j, stays in kept:
-        if not state.empty:
-            state = state.narrowed(j, axes[j], meet(state.box[j], stays))
+        state = state.narrowed(j, axes[j], meet(state.box[j], stays))
     return state
 
 

@@ -51,6 +51,7 @@ from tests.proofs.by_hand import (
     tree,
     two,
 )  # fmt: skip
+from tests.proofs.clique_vectors import CLIQUES, NARROWED
 from tests.proofs.column_vectors import IN_COLUMNS
 from tests.proofs.form_vectors import FORMS
 from tests.proofs.line_vectors import LINES, PRICED, TIGHT
@@ -432,7 +433,7 @@ def by_hand() -> Iterator[Vector]:
         yield Vector(about, name, "refused", canonical(false))
         yield Vector(about, f"its true twin: {name}", "accepted", canonical(true))
     written = (("forms", FORMS), ("rows", ROWS), ("dual", LINES), ("tighten", TIGHT), ("prices", PRICED),
-               ("part", PARTS))  # fmt: skip
+               ("part", PARTS), ("cliques", CLIQUES), ("narrow", NARROWED))  # fmt: skip
     for about, cases in (*BY_HAND.items(), *written, *NODES.items()):
         for name, data in cases.items():
             yield Vector(about, name, "accepted" if check(data).accepted else "refused", canonical(data))

@@ -39,7 +39,7 @@ from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Limits, Refuted
 from mace.tables.table import Ensemble
 from tests.marks import slow_unless
-from tests.proofs.clique_vectors import CLIQUES
+from tests.proofs.clique_vectors import CLIQUES, NARROWED
 from tests.proofs.divided import divided
 from tests.proofs.enumeration import true
 from tests.proofs.slow_prover import slow_proof
@@ -94,7 +94,8 @@ def certificates() -> list[dict[str, Any]]:
         split = ["split", 0, -(2**60)] if data["statement"]["features"][0]["kind"] == "grid" else ["split", 0, 0]
         made.append({**data, "proof": [split, ["empty"], *data["proof"]]})
     # Those of cliques and of axes narrowed by prices are made by hand.
-    made += [data for data in CLIQUES.values() if check(data).accepted]
+    by_hand = [data for data in (*CLIQUES.values(), *NARROWED.values()) if type(data["proof"]) is list]
+    made += [data for data in by_hand if check(data).accepted]
     rng = np.random.default_rng(0)
     ends = [data for data in made if ["tighten"] in [node[:1] for node in data["proof"]]]
     made += [divided(data, rng) for data in (*made[::10], *ends)]

@@ -511,6 +511,28 @@ claim(
 )
 
 
+def never_both(first: float, second: float) -> Any:
+    """That not both of two trees say 1, of which one does above a threshold and the other up to one."""
+    model = forest([[0.0], [1.0]], [[1.0], [0.0]], at=[first, second])
+    node = ["prices", {**prices("1"), "cliques": {"numbers": [0], "units": [1]}}]
+    return certificate(model, at_least(2.0), None, [["cliques", [2, 2]], node])
+
+
+claim("leaves that one point reaches both", never_both(3.0, 4.0), never_both(3.0, 3.0))
+OF_EACH = forest([[0.0], [1.0]], [[0.0], [1.0]], at=[3.0, 2.0])
+OF_EACH["trees"][1]["column"][0] = 1
+
+
+def up_to(last: int) -> Any:
+    """How far points with x > 3 are whose y is above an index: y beyond it is too far by itself."""
+    node = ["narrow", [[1, [0, last]]], prices("4", (0, 2, 4), (1, 2, 3))]
+    more = {"features": [grid(0, 10, 0)] * 2, "columns": TWO["columns"], "rules": [["<", ["c", str(last)], ["x", 1]]]}
+    return certificate(OF_EACH, at_least(2.0), "9", [node, ["rule", 0]], **more)
+
+
+claim("an axis narrowed by one index too many", up_to(3), up_to(4))
+
+
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_claim_that_is_false_by_a_hair_is_refused(name: str) -> None:
     verdict = check(CLAIMS[name][0])

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math"
 	"math/big"
 	"sort"
 )
@@ -24,10 +23,60 @@ type priceList struct {
 	byTree  map[int][]priced
 	pull    *pull
 	ruled   *pull
+	shared  map[place]*big.Int // what leaves pay for cliques
+	spent   *big.Int           // what all cliques cost
 }
 
 // pricesLeaf: in every open part of the goal the bound is above every distance that is below the claim.
 func (c *checker) pricesLeaf(s *state, fields []any) {
+	c.eachPart(s, fields, func(k int, _ *priceList, trees *big.Rat, axes []*big.Rat) {
+		require(c.refutes(total(trees, axes)), "part %d of the goal may hold", k)
+	})
+}
+
+// narrowed axis: what stays of it, and what goes.
+type narrowing struct {
+	j    int
+	keep *span
+	gone []*span
+}
+
+// narrow: what goes of an axis is too far by itself, in every open part of the goal.
+func (c *checker) narrow(s *state, fields []any) *state {
+	require(len(fields) > 0, "the first field is a list of axes")
+	var all []narrowing
+	next := 0
+	for _, field := range list(fields[0]) {
+		items := listOf(field, 2)
+		n := narrowing{j: small(items[0], next, len(c.axes)-1)}
+		next = n.j + 1
+		n.keep = c.axes[n.j].span(items[1])
+		for _, gone := range outside(s.box[n.j], n.keep) {
+			if !gone.empty() {
+				n.gone = append(n.gone, gone)
+			}
+		}
+		all = append(all, n)
+	}
+	c.eachPart(s, fields[1:], func(k int, list *priceList, trees *big.Rat, axes []*big.Rat) {
+		bound := total(trees, axes)
+		for _, n := range all {
+			rest := sub(bound, axes[n.j])
+			for _, gone := range n.gone {
+				beyond := add(rest, c.leastOfCells(gone, n.j, list))
+				require(c.refutes(beyond), "part %d of the goal may hold where axis %d goes", k, n.j)
+			}
+		}
+	})
+	for _, n := range all {
+		s = s.narrowed(n.j, s.box[n.j].meet(n.keep))
+	}
+	return s
+}
+
+// eachPart hands on, for every open part of the goal that some leaf of each tree is left of, its prices, and what they make
+// of the trees together and of each axis.
+func (c *checker) eachPart(s *state, fields []any, take func(k int, list *priceList, trees *big.Rat, axes []*big.Rat)) {
 	require(len(fields) == len(s.parts), "one entry for each open part of the goal")
 	leaves := make([]map[int][]*span, len(c.trees.trees))
 	for k := range leaves {
@@ -35,19 +84,37 @@ func (c *checker) pricesLeaf(s *state, fields []any) {
 	}
 	for n, field := range fields {
 		k := s.parts[n]
-		list := c.readPrices(field, len(c.goal[k]), s.box)
-		bound := c.priceBound(s, c.goal[k], list, leaves)
-		require(bound == nil || c.refutes(bound), "part %d of the goal may hold", k)
+		list := c.readPrices(field, len(c.goal[k]), s)
+		trees := c.boundOfTrees(c.goal[k], list, leaves)
+		if trees == nil {
+			continue
+		}
+		axes := make([]*big.Rat, len(c.axes))
+		for j := range axes {
+			axes[j] = c.leastOfCells(s.box[j], j, list)
+		}
+		take(k, list, trees, axes)
 	}
 }
 
-func (c *checker) readPrices(value any, comparisons int, box []*span) *priceList {
-	f := object(value, "goal", "largest", "unit", "prices", "forms?", "rules?")
+// total returns the bound of a part.
+func total(trees *big.Rat, axes []*big.Rat) *big.Rat {
+	out := new(big.Rat).Set(trees)
+	for _, least := range axes {
+		out.Add(out, least)
+	}
+	return out
+}
+
+func (c *checker) readPrices(value any, comparisons int, s *state) *priceList {
+	f := object(value, "goal", "largest", "unit", "prices", "forms?", "rules?", "cliques?")
 	out := &priceList{shares: map[int]*big.Rat{}, unit: notNegative(f["unit"]), byAxis: map[int][]priced{}, byTree: map[int][]priced{}}
 	pulled, there := f["forms"]
 	out.pull = c.readPull(pulled, there)
 	ruled, there := f["rules"]
-	out.ruled = c.readRuled(ruled, there, box)
+	out.ruled = c.readRuled(ruled, there, s.box)
+	shared, there := f["cliques"]
+	out.readShared(shared, there, s.cliques)
 	for _, item := range listOf(f["goal"], comparisons) {
 		out.lambdas = append(out.lambdas, notNegative(item))
 	}
@@ -94,17 +161,11 @@ func (c *checker) eachOfColumns(columns map[string]any, take func(k, node int, n
 	f := object(columns, "nodes", "units")
 	steps := list(f["nodes"])
 	units := listOf(f["units"], len(steps))
-	number := 0
-	for i, step := range steps {
-		least := 1
-		if i == 0 {
-			least = 0
-		}
-		number += small(step, least, math.MaxInt32)
+	eachNumber(steps, func(i, number int) {
 		k, node := c.trees.placeOf(number)
 		require(node > 0, "a price of a root")
 		take(k, node, integer(units[i]))
-	}
+	})
 }
 
 // refutes says whether a lower bound of the distance leaves no point against the claim; without a distance it is a bound
@@ -170,18 +231,16 @@ func (c *checker) reachable(s *state, k int) map[int][]*span {
 	return out
 }
 
-// priceBound returns the bound of a part, or nil where a tree has no leaf.
-func (c *checker) priceBound(s *state, part []*comparison, list *priceList, leaves []map[int][]*span) *big.Rat {
-	out := new(big.Rat)
+// boundOfTrees returns the bound of a part without what axes add, or nil where a tree has no leaf.
+func (c *checker) boundOfTrees(part []*comparison, list *priceList, leaves []map[int][]*span) *big.Rat {
+	out := mul(list.unit, new(big.Rat).SetInt(list.spent))
+	out.Neg(out)
 	for k := range c.trees.trees {
 		least := c.leastOfTree(k, part, list, leaves[k])
 		if least == nil {
 			return nil
 		}
 		out.Add(out, least)
-	}
-	for j := range c.axes {
-		out.Add(out, c.leastOfCells(s.box[j], j, list))
 	}
 	divide := new(big.Rat).SetInt(c.trees.divide)
 	for i, of := range part {
@@ -212,6 +271,9 @@ func (c *checker) leastOfTree(k int, part []*comparison, list *priceList, leaves
 	var out *big.Int
 	for n, box := range leaves {
 		value := new(big.Int)
+		if paid := list.shared[place{k, n}]; paid != nil {
+			value.Set(paid)
+		}
 		for _, p := range list.byTree[k] {
 			if box[p.feature].within(p.side) {
 				value.Add(value, p.n)

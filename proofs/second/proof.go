@@ -62,6 +62,8 @@ var proofRules = map[string]rule{
 	"cell":     {0, -1, "ensemble", leaf((*checker).cell)},
 	"dual":     {0, -1, "network", leaf((*checker).dual)},
 	"prices":   {0, -1, "ensemble", leaf((*checker).pricesLeaf)},
+	"cliques":  {1, -1, "ensemble", only((*checker).cliques)},
+	"narrow":   {1, -1, "ensemble", only((*checker).narrow)},
 }
 
 // proof refuses unless every open state is closed by the last node, and none before.

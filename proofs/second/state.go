@@ -22,6 +22,7 @@ type state struct {
 	divided bool  // a list that is not the root's
 	box     []*span
 	alive   []*leafSet
+	cliques [][]place
 	units   [][]unitState // of every layer; nil for one without hidden units
 }
 
@@ -46,7 +47,7 @@ func (s *state) withUnit(layer, unit int, to unitState) *state {
 
 // size is the number of things that a state keeps, at most.
 func (s *state) size() int {
-	n := 1 + len(s.box) + len(s.alive)
+	n := 1 + len(s.box) + len(s.alive) + len(s.cliques)
 	if s.divided {
 		n += len(s.parts)
 	}

@@ -18,6 +18,7 @@ import mace.proofs
 from mace.proofs.reader import MAX_BYTES
 from tests.proofs import plan_cases, plan_edges
 from tests.proofs.by_hand import AT_LEAST_0, certificate, dual, network, number
+from tests.proofs.clique_vectors import CLIQUES, NARROWED
 from tests.proofs.test_check import certificates, places, with_columns, with_edit
 from tests.proofs.test_plans_checked import edited
 
@@ -109,6 +110,19 @@ def test_both_checkers_agree_on_edited_certificates_of_plans(second: Path, tmp_p
     first = verdicts(FIRST, tmp_path)
     assert verdicts([str(second)], tmp_path) == first
     assert Counter(first.values())["accepted"] > 50
+
+
+def test_both_checkers_agree_on_edited_certificates_with_cliques(second: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    pool = [*CLIQUES.values(), *NARROWED.values()]
+    for place in range(600):
+        data = pool[rng.integers(len(pool))]
+        paths = [path for path in places(data) if path[0] == "proof"]
+        data = with_edit(data, paths[rng.integers(len(paths))], rng) if paths else data
+        (tmp_path / f"{place:05d}.json").write_text(json.dumps(data), encoding="utf-8")
+    first = verdicts(FIRST, tmp_path)
+    assert verdicts([str(second)], tmp_path) == first
+    assert Counter(first.values())["accepted"] > 20
 
 
 @pytest.mark.slow

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from math import lcm
 from typing import Any, TypeAlias
 
@@ -151,9 +152,9 @@ class Prices:
         price = int(self.unit * fine)
         total -= price * self.spent
         for t, leaves in enumerate(reach.leaves):
-            value = reach.model.trees[t].value
+            value, paid = reach.model.trees[t].value, self._payments(t, state.box)
             worth = [
-                price * (self._paid(t, sides, state) + self.shared[t].get(bit, 0))
+                price * (paid(sides) + self.shared[t].get(bit, 0))
                 - sum(factor * compare.margin(value[n]) for factor, compare in factors)
                 for n, (bit, sides) in leaves.items()
                 if bit & state.alive[t] and not reach.unreached(state, sides)
@@ -170,13 +171,19 @@ class Prices:
             all_axes.append(sum(least) - least[j] + min(self._axis(j, span, small, ruled) for span in spans))
         return [Fraction(total, fine) + Fraction(axes, small) for axes in all_axes]
 
-    def _paid(self, t: int, sides: Sides, state: Any) -> int:
-        """What every point of a leaf's box pays for nodes of its tree."""
-        paid = 0
-        for j, entered in self.entered[t].items():
-            span = meet(sides[j], state.box[j]) if j in sides else state.box[j]
-            paid += sum(price for side, price in entered if meet(span, side) == span)
-        return paid
+    def _payments(self, t: int, box: Sequence[Span]) -> Callable[[Sides], int]:
+        """What every point of a leaf's box pays for nodes of its tree, by where the leaf's path narrows the axes."""
+        entered = self.entered[t]
+
+        @cache
+        def within(j: int, span: Span) -> int:
+            return sum(price for side, price in entered[j] if meet(span, side) == span)
+
+        whole = {j: within(j, box[j]) for j in entered}
+        everywhere = sum(whole.values())
+        return lambda sides: (
+            everywhere + sum(within(j, meet(side, box[j])) - whole[j] for j, side in sides.items() if j in whole)
+        )
 
     def _axis(self, j: int, span: Span, small: int, ruled: Pull | None) -> int:
         """The least cost of a value of an axis without its payments, in units of 1 / small.

@@ -174,6 +174,7 @@ let rules = [
   "split", (2, Some 2, None); "part", (2, Some 1, None); "near", (1, None, None); "empty", (0, Some 0, None); "distance", (0, Some 0, None);
   "changes", (0, Some 0, None); "avoid", (0, Some 1, None); "rule", (0, Some 1, None);
   "prune", (1, None, Some true); "trees", (0, None, Some true); "cell", (0, None, Some true); "prices", (0, None, Some true);
+  "cliques", (1, None, Some true); "narrow", (1, None, Some true);
   "phase", (2, Some 2, Some false); "bounds", (1, None, Some false); "tighten", (1, None, Some false);
   "dual", (0, None, Some false)]
 
@@ -239,15 +240,15 @@ let near w state where data =
 (* The parts of the goal that are open. *)
 let open_goal w state = List.map (Array.get w.goal) state.parts
 
-(* Prices by the theory's own bound, with the slack of 7.1. *)
-let prices w state model where parts =
-  let goal = open_goal w state in
-  need (List.length parts = List.length goal) "%s: expected %d parts" where (List.length goal);
-  let far = beyond w.limit (state.total, state.largest) in  (* then no tree has a leaf that is near enough *)
-  if far && Array.length model.raw = 0 then raise (Not_covered "prices of no tree where all is too far");
-  let read = List.map2 (fun part data -> pricing w.s model w.features part data where) goal parts in
-  let axes = Array.to_list (Array.map (fun a -> (a.theory, a.prices)) w.axes) in
-  let box = ranges w state in
+(* What the prices of one part of the goal say in a state, by the theory's own bound and with the slack of 7.1. [trees]: None where
+   a tree has no leaf that is near enough, so that the part closes. [least]: of each axis; [of_axis]: the least of any span of it. *)
+type bound = { trees : Z.t option; least : Z.t array; of_axis : int -> span -> Z.t; enough : Z.t -> bool }
+
+let range w j = function
+  | Ends (low, high) -> C.interval_range w.axes.(j).theory low high
+  | Mask mask -> C.levels_range mask w.axes.(j).prices
+
+let bound w state part (given : C.pricing) where =
   (* What is needed is a whole number of floats' units: all is counted in these where it is none in those of the scores. *)
   let finer = 1074 - Z.to_int w.s.C.unit0 in
   let is_whole one = Z.equal (Z.shift_left one.needed finer) one.in_floats in
@@ -258,15 +259,81 @@ let prices w state model where parts =
     let needed = if bits = 0 then found.needed else found.in_floats in
     (Z.sub needed (up (C.margin c (C.first_scores w.s))), fun leaf -> up (C.margin c leaf)) in
   let toll (t : C.toll) = { t with price_of = up t.price_of } in
-  let closed part (given : C.pricing) =
-    let given = { given with scale0 = up given.scale0; top_shares = List.map up given.top_shares;
-      tolls = List.map (List.map toll) given.tolls } in
-    C.prices_close w.unit axes w.limit (Lazy.force w.blurred) box (List.map needs part) given in
-  if not (far || List.for_all2 closed goal read) then
+  let given = { given with scale0 = up given.scale0; top_shares = List.map up given.top_shares;
+    tolls = List.map (List.map toll) given.tolls } in
+  need (C.sound_pricing given) "%s: the shares are more than 1" where;
+  let needs = List.map needs part and box = ranges w state in
+  let tolls = Array.of_list (C.by_axis (nat (Array.length w.axes)) (List.concat given.tolls)) in
+  let shares = Array.of_list given.top_shares and pieces = Array.of_list given.pieces in
+  let of_axis j span =
+    let axis = w.axes.(j) in
+    Option.get (C.range_least w.unit given.scale0 shares.(j) axis.theory tolls.(j) axis.prices (range w j span) pieces.(j)) in
+  let best =
+    if beyond w.limit (state.total, state.largest) then None
+    else
+      C.trees_best (C.worth_of given.multiply needs) w.limit (Lazy.force w.blurred) given.tolls box (C.sum_of box) (C.largest_of box) in
+  let enough found = match w.limit with
+    | Some q -> Z.lt (Z.mul given.scale0 (Z.pred q)) found
+    | None -> Z.sign given.scale0 = 0 && Z.sign found > 0 in
+  { trees = Option.map (fun best -> Z.mul w.unit (Z.sub (C.total_need given.multiply needs) best)) best;
+    least = Array.mapi of_axis state.box; of_axis; enough }
+
+(* Prices for each open part of the goal, and what they say in the state. *)
+let priced w state model where parts =
+  let goal = open_goal w state in
+  need (List.length parts = List.length goal) "%s: expected %d parts" where (List.length goal);
+  if not w.named then raise (Not_covered "prices in format 1");
+  if beyond w.limit (state.total, state.largest) && Array.length model.raw = 0 then raise (Not_covered "prices of no tree where all is too far");
+  let read = List.map2 (fun part data -> pricing w.s model w.features part data where) goal parts in
+  (read, List.map2 (fun part given -> bound w state part given where) goal read)
+
+let allow_none w where holds =
+  if not holds then
     if Hints.parted w.s w.unit then
       raise (Not_covered "prices where all distances are multiples of more than one part of a whole")
-    else refused "%s: the prices allow a point with the goal" where;
+    else refused "%s: the prices allow a point with the goal" where
+
+let prices w state model where parts =
+  let read, bounds = priced w state model where parts in
+  let closes one = match one.trees with
+    | None -> true
+    | Some trees -> one.enough (Array.fold_left Z.add trees one.least) in
+  allow_none w where (List.for_all closes bounds);
   C.Prices read
+
+(* Indices of axes on which the prices allow no point with the goal: each piece that goes is in a box of its own, where the same
+   prices say no less than they do of the whole state with that axis alone narrowed. *)
+let narrowing w state model where entries parts =
+  let read, bounds = priced w state model where parts in
+  let before = ref (-1) in
+  let entry data where =
+    let pair = items ~length:2 data where in
+    let j = int_of pair.(0) 0 (Array.length w.axes - 1) where in
+    need (j > !before) "%s: axes are not in order" where;
+    before := j;
+    (j, box_side w.sides.(j) pair.(1) where) in
+  let entries = list_of entry entries where in
+  let goes j part =
+    let misses one = match one.trees with
+      | None -> true
+      | Some trees ->
+          let all = Array.fold_left Z.add trees one.least in
+          one.enough (Z.add (Z.sub all one.least.(j)) (one.of_axis j part)) in
+    not (is_empty part) && (allow_none w where (List.for_all misses bounds); true) in
+  let close = C.Prices read in
+  let cut (state, around) (j, side) =
+    match side, state.box.(j) with
+    | C.Range (first, last), (Ends (low, high) as span) ->
+        let below = goes j (Ends (low, Z.min high (Z.pred first))) and above = goes j (Ends (Z.max low (Z.succ last), high)) in
+        let inner rest = if above then C.Split (nat j, last, rest, close) else rest in
+        let outer rest = if below then C.Split (nat j, Z.pred first, close, inner rest) else inner rest in
+        (narrow w state j (meet span (Ends (first, last))), fun rest -> around (outer rest))
+    | C.Mask mask, (Mask known as span) ->
+        let out = goes j (Mask (Z.logand known (Z.lognot mask))) in
+        let outer rest = if out then C.Split (nat j, mask, rest, close) else rest in
+        (narrow w state j (meet span (Mask mask)), fun rest -> around (outer rest))
+    | _ -> refused "%s: no span" where in
+  List.fold_left cut (state, Fun.id) entries
 
 let rec node w state =
   let number = w.next in
@@ -327,6 +394,11 @@ let rec node w state =
           end
         end
     | "prices", parts, Trees model -> prices w state model where parts
+    | "narrow", entries :: parts, Trees model ->
+        let state, around = narrowing w state model where entries parts in
+        around (node w state)
+    | "narrow", [], _ -> refused "%s: expected a list of axes" where
+    | "cliques", _, _ -> raise (Not_covered "cliques")
     | "dual", parts, _ ->
         need (List.length parts = List.length state.parts) "%s: expected %d parts" where (List.length state.parts);
         C.Dual (List.map (fun part -> multipliers w.features part where) parts)
@@ -411,6 +483,8 @@ let ends data =
   let node = function
     | List [|Text "split"; j; at|] -> add j at
     | List sides when Array.length sides > 0 && sides.(0) = Text "near" -> Array.iter entry sides
+    | List fields when Array.length fields > 1 && fields.(0) = Text "narrow" ->
+        (match fields.(1) with List sides -> Array.iter entry sides | _ -> ())
     | _ -> () in
   (match data with List nodes -> Array.iter node nodes | _ -> ());
   !found

@@ -3,8 +3,8 @@
     `make` prints their names and fails unless this file's output is "Closed under the global context". They stand in one
     term, so that what several of them rest on is looked through once. *)
 
-From Mace Require Import Language Bisection Splitting Rounding Costs CutTree Columns Rules Margins Nodes Prices Forest Witness
-  Sums Linear Least Comparisons Lattice Dual.
+From Mace Require Import Language Bisection Splitting Rounding Costs CutTree Columns Rules Margins Nodes Cliques Prices Forest
+  Witness Sums Linear Least Comparisons Lattice Dual.
 
 Definition main_theorems := (
   @formula_characterises,
@@ -48,6 +48,8 @@ Definition main_theorems := (
   @region_holds,
   @well_formed_finite,
   @check_tree_sound,
+  @due_below,
+  @learn_sound,
   @prices_sound,
   @check_sound,
   @witness_sound,

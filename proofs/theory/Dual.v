@@ -96,10 +96,9 @@ Definition linear_check (s : statement) (model : outputs) (c : certificate) : bo
   let axes := axes_of s D in
   let bounds := map (bounds_up s) (columns s) in
   linear_formed s D model &&
-  check_tree s axes (limit_of s D)
-    (linear_closes s D axes (map (fun c => (feature_of c, meaning_of c)) (columns s))
-      (map (map (form_of s model bounds)) (goal s)))
-    (proof_of c).
+  let closes := linear_closes s D axes (map (fun c => (feature_of c, meaning_of c)) (columns s))
+    (map (map (form_of s model bounds)) (goal s)) in
+  check_tree s axes (limit_of s D) bool (fun _ => closes) (fun _ _ _ _ => None) true (proof_of c).
 
 (** ** The witness *)
 
@@ -420,7 +419,8 @@ Proof.
   split; [eapply linear_formed_finite; [eauto | apply A] |]. intros (rs & part & Scores & Ip & Hold).
   unfold linear_formed in W. rewrite !andb_true_iff in W. destruct W as ((((W & _) & R) & Al) & _). apply Qle_bool_iff in Al.
   apply In_nth_error in Ip as (has & Is). assert (has < length (goal s))%nat as Has by (apply nth_error_Some; congruence).
-  apply (check_tree_sound s (cost_unit c) _ (proof_of c) x has W A Has) in C; [exact C |]. intros Nearer _ open p b O I Closed.
+  apply (check_tree_sound s (cost_unit c) bool _ _ (fun _ => True) true (proof_of c) x has W A Has Logic.I) in C; [exact C | | discriminate].
+  intros Nearer _ _ open p b _ O I Closed.
   unfold sound_statement in W. rewrite !andb_true_iff in W. destruct W as ((S & G) & _). apply Qle_bool_iff in G.
   pose proof (closes_sound s (cost_unit c) x S (proj1 A) Al G model R rs Scores open b p has part O I Is Hold Closed) as K.
   destruct (closer_than s) as [q |]; [exact (Qlt_not_le _ _ Nearer K) | exact K].

@@ -12,7 +12,7 @@
     Main theorems: [check_sound], [witness_sound]. *)
 
 From Coq Require Import ZArith QArith List Bool Permutation Lia.
-From Mace Require Import Rounding Ensemble CutTree Costs Columns Rules Margins Prices.
+From Mace Require Import Rounding Ensemble CutTree Costs Columns Rules Margins Cliques Prices.
 From Mace Require Export Nodes.
 Import ListNotations.
 Open Scope Z_scope.
@@ -97,17 +97,17 @@ Variable limit : option Z.
 Variable shapes : list (cut_tree (list Z)).
 Variable opponents : list (list (Z * list (cut_tree Z))).
 
-Fixpoint all_priced (b : list range) (goal : list (list comparison)) (needed : list (list (Z * list (cut_tree Z))))
+Fixpoint all_priced (ts : list (cut_tree (list Z * list positive))) (b : list range) (goal : list (list comparison)) (needed : list (list (Z * list (cut_tree Z))))
     (parts : list pricing) : bool :=
   match goal, needed, parts with
   | part :: goal, n :: needed, p :: parts =>
-      prices_close D axes limit shapes b (needs_of (map (may s) part) n) p && all_priced b goal needed parts
+      prices_close D axes limit ts b (needs_of (map (may s) part) n) p && all_priced ts b goal needed parts
   | [], [], [] => true
   | _, _, _ => false
   end.
 
 (** The leaves that an ensemble adds to the tree of boxes. *)
-Definition closes (open : list bool) (p : proof) (b : list range) : bool :=
+Definition closes (known : knowledge (list Z)) (open : list bool) (p : proof) (b : list range) : bool :=
   match p with
   | Trees => beyond limit (sum_of b + largest_of b) || forallb (existsb (cannot_hold limit b)) (opened open opponents)
   | Cell =>
@@ -117,7 +117,7 @@ Definition closes (open : list bool) (p : proof) (b : list range) : bool :=
       | None => false
       end
   | Prices parts =>
-      beyond limit (sum_of b + largest_of b) || (fits (features s) b && all_priced b (opened open (goal s)) (opened open opponents) parts)
+      beyond limit (sum_of b + largest_of b) || (fits (features s) b && all_priced (snd known) b (opened open (goal s)) (opened open opponents) parts)
   | _ => false
   end.
 End Check.
@@ -138,7 +138,8 @@ Definition check (s : statement) (c : certificate) : bool :=
   match all (map (cut_tree_of s axes) (trees s)) with
   | None => false
   | Some shapes =>
-      check_tree s axes limit (closes s (cost_unit c) axes limit shapes (map (map (fun c => opponent s shapes (may s c))) (goal s)))
+      check_tree s axes limit (knowledge (list Z))
+        (closes s (cost_unit c) axes limit shapes (map (map (fun c => opponent s shapes (may s c))) (goal s))) learn (unmarked shapes)
         (proof_of c)
   end.
 
@@ -311,9 +312,9 @@ Variable part : list comparison.
 Hypothesis part_is : nth_error (goal s) has = Some part.
 Hypothesis part_holds : forallb (fun c => holds round s leaves (may s c)) part = true.
 
-Lemma priced_part b g n parts : all_priced s D priced_axes limit shapes b g n parts = true ->
+Lemma priced_part ts b g n parts : all_priced s D priced_axes limit ts b g n parts = true ->
   forall part needed, In (part, needed) (combine g n) ->
-  exists p, prices_close D priced_axes limit shapes b (needs_of (map (may s) part) needed) p = true.
+  exists p, prices_close D priced_axes limit ts b (needs_of (map (may s) part) needed) p = true.
 Proof.
   revert n parts. induction g as [| q g IH]; intros [| m n] [| p parts] C; simpl in C; try discriminate; intros r needed Ir;
     [destruct Ir |]. apply andb_true_iff in C as [C1 C2]. destruct Ir as [E | Ir].
@@ -321,10 +322,10 @@ Proof.
   - exact (IH n parts C2 r needed Ir).
 Qed.
 
-Theorem closes_sound open p b : nth has open false = true -> inside b paid ->
-  closes s D priced_axes limit shapes opponents open p b = true -> False.
+Theorem closes_sound known open p b : knows paid (map (lands paid) shapes) known -> nth has open false = true -> inside b paid ->
+  closes s D priced_axes limit shapes opponents known open p b = true -> False.
 Proof.
-  intros O I C. unfold closes in C. destruct p; try discriminate; rewrite (near_box b I) in C; cbn [orb] in C;
+  intros Known O I C. unfold closes in C. destruct p; try discriminate; rewrite (near_box b I) in C; cbn [orb] in C;
     rewrite forallb_forall in part_holds.
   - assert (nth_error opponents has = Some (map (fun c => opponent s shapes (may s c)) part)) as E
       by (apply map_nth_error; exact part_is).
@@ -341,15 +342,16 @@ Proof.
     { rewrite combine_opened by (unfold opponents; rewrite map_length; reflexivity). apply in_opened with (i := has); auto.
       unfold opponents. clear - part_is. revert has part_is. induction (goal s) as [| q g IH]; intros [| k] E; simpl in *;
         try discriminate; [injection E as ->; reflexivity | exact (IH k E)]. }
-    destruct (priced_part b _ _ _ C _ _ J) as (p & C1).
-    refine (prices_sound s D x sound allows_x _ limit near shapes (proj2 leaves_of) _ _ b p T I C1).
+    destruct (priced_part _ b _ _ _ C _ _ J) as (p & C1). destruct Known as (Fair & Lands & Once & _).
+    refine (prices_sound s D x sound allows_x _ limit near (snd known) Fair Once _ _ b p T I C1).
     unfold needs_of. apply Forall_map. rewrite <- map_map with (g := opponent s shapes). apply Forall_forall. intros [c o] Ico.
     cbn [fst snd]. assert (In c (map (may s) part) /\ o = opponent s shapes c) as [Ic ->].
     { clear - Ico. induction (map (may s) part) as [| d l IHl]; [contradiction |]. cbn [map combine In] in *.
       destruct Ico as [E | Ico]; [injection E as <- <-; auto |]. destruct (IHl Ico). auto. }
     apply in_map_iff in Ic as (d & <- & Id). pose proof (needed_reached (may s d) (part_holds d Id)) as R.
     eapply Z.le_trans; [exact R |]. unfold total_of. fold axes. fold paid. apply Z.eq_le_incl.
-    clear. induction shapes; cbn [map sum fold_right]; [reflexivity |]. unfold sum in IHl. rewrite <- IHl. reflexivity.
+    transitivity (sum (map (margin (may s d)) (map (lands paid) shapes))); [rewrite map_map; reflexivity |]. rewrite <- Lands.
+    clear. induction (snd known) as [| u us IHu]; cbn [map sum fold_right]; [reflexivity |]. unfold sum in IHu. rewrite <- IHu. reflexivity.
 Qed.
 End Sound.
 
@@ -430,7 +432,11 @@ Proof.
   destruct (all (map (cut_tree_of s (axes_of s D)) (trees s))) as [shapes |] eqn:E; [| discriminate].
   unfold decides in Goal. apply existsb_exists in Goal as (part & Ip & Holds). apply In_nth_error in Ip as (has & Is).
   assert (has < length (goal s))%nat as Has by (apply nth_error_Some; congruence).
-  apply (check_tree_sound s D _ (proof_of c) x has W A Has) in C; [exact C |]. intros _ Near open p b O I Closed.
-  unfold sound_statement in W. rewrite !andb_true_iff in W. destruct W as ((S & _) & _). destruct A as (A & _).
-  exact (closes_sound s D x S Cols A shapes E _ Near U leaves Arranged InOrder has part Is Holds open p b O I Closed).
+  pose proof W as W'. unfold sound_statement in W'. rewrite !andb_true_iff in W'. destruct W' as ((S & _) & _).
+  set (paid := payments (map (axis_of s D) (features s)) x).
+  pose proof (unmarked_known paid shapes (proj2 (leaves_of s D x S Cols (proj1 A) shapes E))) as Known.
+  apply (check_tree_sound s D _ _ _ (knows paid (map (lands paid) shapes)) _ (proof_of c) x has W A Has Known) in C; [exact C | |].
+  - intros _ Near known open p b Y O I Closed.
+    exact (closes_sound s D x S Cols (proj1 A) shapes E _ Near U leaves Arranged InOrder has part Is Holds known open p b Y O I Closed).
+  - intros known b till marks more Y I L. exact (learn_sound paid _ known b till marks more Y I L).
 Qed.

@@ -1,9 +1,10 @@
 (** * The tree of boxes, whatever the model
 
     A proof tree over boxes of indices: split, part, empty, distance, changes, avoid and rule of FORMAT.md, which know nothing of
-    the model. What a model adds are the leaves that it closes itself (trees, cell, prices, dual): a function from the parts of
-    the goal that are open, a leaf and a box to a verdict. [node_sound] needs of it only that it never closes a box that holds a
-    point against the claim with a part that is open.
+    the model. What a model adds are the leaves that it closes itself (trees, cell, prices, dual): a function from what is known
+    of the points, the parts of the goal that are open, a leaf and a box to a verdict; and how more comes to be known of them
+    (cliques). [node_sound] needs of it only that it never closes a box that holds a point against the claim with a part that is
+    open, and that what it learns is true of each point of the box.
 
     Main theorem: [check_tree_sound]. *)
 
@@ -21,10 +22,14 @@ Inductive side_of_axis := Under (k : Z) | Over (k : Z) | Within (mask : Z).
 
 Record toll := Toll { axis_of_toll : nat; side : side_of_axis; price_of : Z }.
 
+(** Prices by number: that of 1, and those of 2 k + 1 and of 2 k as those of k. *)
+Inductive table := Blank | Fork (here : Z) (odd even : table).
+
 (** Prices for one part of the goal; everything counts in parts of [scale]. [multiply]: for each comparison. [top_shares]: for
-    each axis, of the largest change. [tolls]: for each tree. [pieces]: for each axis where its cells end, a hint. *)
+    each axis, of the largest change. [tolls]: for each tree. [pieces]: for each axis where its cells end, a hint.
+    [of_cliques]: of cliques, by number (Cliques.v). *)
 Record pricing := Pricing {
-  scale : Z; multiply : list Z; top_shares : list Z; tolls : list (list toll); pieces : list (list Z) }.
+  scale : Z; multiply : list Z; top_shares : list Z; tolls : list (list toll); pieces : list (list Z); of_cliques : table }.
 
 Inductive proof :=
 | Split (j : nat) (at_most : Z) (first second : proof)
@@ -37,7 +42,8 @@ Inductive proof :=
 | Trees
 | Cell
 | Dual (parts : list multipliers)
-| Prices (parts : list pricing).
+| Prices (parts : list pricing)
+| Cliques (till : positive) (marks : list (list (list positive))) (rest : proof).   (** for each tree the marks of its leaves *)
 
 (** [cost_unit]: distances are counted in its parts; any value is sound, a common denominator loses nothing. *)
 Record certificate := Certificate { cost_unit : positive; proof_of : proof }.
@@ -98,12 +104,14 @@ Section Check.
 Variable s : statement.
 Variable axes : list (axis * list price).
 Variable limit : option Z.
-Variable closes : list bool -> proof -> list range -> bool.   (** the leaves of the model *)
+Variable K : Type.   (** what is known *)
+Variable closes : K -> list bool -> proof -> list range -> bool.   (** the leaves of the model *)
+Variable learns : K -> list range -> positive -> list (list (list positive)) -> option K.
 
-Definition check_leaf (open : list bool) (p : proof) (b : list range) : bool :=
+Definition check_leaf (known : K) (open : list bool) (p : proof) (b : list range) : bool :=
   none_open open || existsb no_index b ||
   match p with
-  | Split _ _ _ _ | Part _ _ _ | Empty => false
+  | Split _ _ _ _ | Part _ _ _ | Empty | Cliques _ _ _ => false
   | Distance => beyond limit (sum_of b + largest_of b)
   | Changes => match most_changes s with Some k => Nat.ltb k (sure_changes (map fst axes) b) | None => false end
   | Avoided k => match nth_error (avoid s) k with Some r => fits (features s) b && holds_box s r b | None => false end
@@ -112,31 +120,32 @@ Definition check_leaf (open : list bool) (p : proof) (b : list range) : bool :=
       | Some c => fits (features s) b && negb (snd (possible (features s) b c))
       | None => false
       end
-  | Trees | Cell | Dual _ | Prices _ => closes open p b
+  | Trees | Cell | Dual _ | Prices _ => closes known open p b
   end.
 
-Fixpoint check_node (p : proof) (open : list bool) (b : list range) : bool :=
+Fixpoint check_node (p : proof) (known : K) (open : list bool) (b : list range) : bool :=
   match p with
   | Split j at_most first second =>
       match nth_error axes j, nth_error b j with
       | Some (a, prices), Some r =>
           match domain_of (about a), r with
           | Between _ _, Interval lower upper _ _ =>
-              check_node first open (set j (interval_range a lower (Z.min upper at_most)) b) &&
-              check_node second open (set j (interval_range a (Z.max lower (at_most + 1)) upper) b)
+              check_node first known open (set j (interval_range a lower (Z.min upper at_most)) b) &&
+              check_node second known open (set j (interval_range a (Z.max lower (at_most + 1)) upper) b)
           | Among _, Levels mask _ _ =>
-              check_node first open (set j (levels_range (Z.land mask at_most) prices) b) &&
-              check_node second open (set j (levels_range (Z.ldiff mask at_most) prices) b)
+              check_node first known open (set j (levels_range (Z.land mask at_most) prices) b) &&
+              check_node second known open (set j (levels_range (Z.ldiff mask at_most) prices) b)
           | _, _ => false
           end
       | _, _ => false
       end
-  | Part k first second => check_node first (alone k open) b && check_node second (without k open) b
-  | _ => check_leaf open p b
+  | Part k first second => check_node first known (alone k open) b && check_node second known (without k open) b
+  | Cliques till marks rest => match learns known b till marks with Some known => check_node rest known open b | None => false end
+  | _ => check_leaf known open p b
   end.
 
-Definition check_tree (p : proof) : bool :=
-  check_node p (map (fun _ => true) (goal s)) (map (fun a => root_range (fst a)) axes).
+Definition check_tree (known : K) (p : proof) : bool :=
+  check_node p known (map (fun _ => true) (goal s)) (map (fun a => root_range (fst a)) axes).
 End Check.
 
 (** What every statement must obey, whatever its model. *)
@@ -253,22 +262,28 @@ Hypothesis near : within limit paid.
 Hypothesis has_few : match most_changes s with None => True | Some k => (changes (features s) x <= k)%nat end.
 Hypothesis obeyed : forallb (obeys (features s) x) (rules s) = true.
 Hypothesis outside : existsb (in_region s x) (avoid s) = false.
-Variable closes : list bool -> proof -> list range -> bool.
+Variable K : Type.
+Variable closes : K -> list bool -> proof -> list range -> bool.
+Variable learns : K -> list range -> positive -> list (list (list positive)) -> option K.
 Variable has : nat.   (** a part of the goal that the point has *)
-Hypothesis closes_sound : forall open p b, nth has open false = true -> inside b paid -> closes open p b = true -> False.
+Variable true_of : K -> Prop.   (** what is known is true of the point *)
+Hypothesis closes_sound : forall known open p b, true_of known -> nth has open false = true -> inside b paid ->
+  closes known open p b = true -> False.
+Hypothesis learns_sound : forall known b till marks more, true_of known -> inside b paid -> learns known b till marks = Some more ->
+  true_of more.
 
 Lemma near_enough b : inside b paid -> beyond limit (sum_of b + largest_of b) = false.
 Proof.
   intro I. pose proof (sum_inside _ _ I). pose proof (largest_inside _ _ I). apply (not_beyond limit paid); auto. lia.
 Qed.
 
-Lemma leaf_sound open p b : nth has open false = true -> inside b paid ->
-  check_leaf s priced_axes limit closes open p b = true -> False.
+Lemma leaf_sound known open p b : true_of known -> nth has open false = true -> inside b paid ->
+  check_leaf s priced_axes limit K closes known open p b = true -> False.
 Proof.
-  intros O I C. unfold check_leaf in C. rewrite (some_open _ _ O), (no_index_false b _ I) in C. cbn [orb] in C.
-  destruct p as [j at_most p q | k p q | | | | k | k | | | parts | parts]; try discriminate;
-    [.. | exact (closes_sound _ _ b O I C) | exact (closes_sound _ _ b O I C) | exact (closes_sound _ _ b O I C) |
-     exact (closes_sound _ _ b O I C)].
+  intros Y O I C. unfold check_leaf in C. rewrite (some_open _ _ O), (no_index_false b _ I) in C. cbn [orb] in C.
+  destruct p as [j at_most p q | k p q | | | | k | k | | | parts | parts | till marks p]; try discriminate;
+    [.. | exact (closes_sound _ _ _ b Y O I C) | exact (closes_sound _ _ _ b Y O I C) | exact (closes_sound _ _ _ b Y O I C) |
+     exact (closes_sound _ _ _ b Y O I C)].
   - rewrite (near_enough b I) in C. discriminate.
   - destruct (most_changes s); [| discriminate]. apply Nat.ltb_lt in C.
     unfold priced_axes, axes_of in C. rewrite map_map in C. simpl in C. rewrite map_id in C.
@@ -282,36 +297,38 @@ Proof.
     rewrite forallb_forall in obeyed. rewrite (obeyed c) in R; [discriminate | eapply nth_error_In, E].
 Qed.
 
-Theorem node_sound p : forall open b, nth has open false = true -> inside b paid ->
-  check_node s priced_axes limit closes p open b = true -> False.
+Theorem node_sound p : forall known open b, true_of known -> nth has open false = true -> inside b paid ->
+  check_node s priced_axes limit K closes learns p known open b = true -> False.
 Proof.
-  induction p as [j at_most p IHp q IHq | k p IHp q IHq | | | | k | k | | | parts | parts]; intros open b O I C;
-    [| | exact (leaf_sound open Empty b O I C) | exact (leaf_sound open Distance b O I C)
-     | exact (leaf_sound open Changes b O I C) | exact (leaf_sound open (Avoided k) b O I C)
-     | exact (leaf_sound open (Rule k) b O I C) | exact (leaf_sound open Trees b O I C)
-     | exact (leaf_sound open Cell b O I C) | exact (leaf_sound open (Dual parts) b O I C)
-     | exact (leaf_sound open (Prices parts) b O I C)].
+  induction p as [j at_most p IHp q IHq | k p IHp q IHq | | | | k | k | | | parts | parts | till marks p IHp]; intros known open b Y O I C;
+    [| | exact (leaf_sound known open Empty b Y O I C) | exact (leaf_sound known open Distance b Y O I C)
+     | exact (leaf_sound known open Changes b Y O I C) | exact (leaf_sound known open (Avoided k) b Y O I C)
+     | exact (leaf_sound known open (Rule k) b Y O I C) | exact (leaf_sound known open Trees b Y O I C)
+     | exact (leaf_sound known open Cell b Y O I C) | exact (leaf_sound known open (Dual parts) b Y O I C)
+     | exact (leaf_sound known open (Prices parts) b Y O I C) |].
+  3: { simpl in C. destruct (learns known b till marks) as [more |] eqn:E; [| discriminate].
+       exact (IHp more open b (learns_sound _ _ _ _ _ Y I E) O I C). }
   2: { simpl in C. apply andb_true_iff in C as [C1 C2]. destruct (Nat.eq_dec has k) as [<- | N].
-       - apply (IHp (alone has open) b); auto. rewrite alone_open. exact O.
-       - apply (IHq (without k open) b); auto. rewrite without_open; auto. }
+       - apply (IHp known (alone has open) b); auto. rewrite alone_open. exact O.
+       - apply (IHq known (without k open) b); auto. rewrite without_open; auto. }
   simpl in C.
   destruct (nth_error priced_axes j) as [[a prices] |] eqn:Ea; [| discriminate].
   destruct (nth_error b j) as [r |] eqn:Er; [| discriminate].
   destruct (priced_about j a prices Ea) as (f & Ef & -> & ->). destruct (at_axis j f Ef) as (_ & Ep & A & S).
   simpl about in C. destruct (inside_nth _ _ _ _ I Er) as (pay & Np & Cover). rewrite Ep in Np. injection Np as <-.
-  destruct (domain_of f) as [lo hi | known] eqn:Dom, r as [lower upper l big | mask l big]; try discriminate;
+  destruct (domain_of f) as [lo hi | full] eqn:Dom, r as [lower upper l big | mask l big]; try discriminate;
     apply andb_true_iff in C as [C1 C2]; unfold covers in Cover; simpl fst in Cover; destruct Cover as [Cover _].
   - pose proof (grid_of (axis_of s D f) lo hi S Dom eq_refl) as G.
     destruct (Z.le_gt_cases (nth j x 0) at_most).
-    + apply (IHp open (set j (interval_range (axis_of s D f) lower (Z.min upper at_most)) b)); auto.
+    + apply (IHp known open (set j (interval_range (axis_of s D f) lower (Z.min upper at_most)) b)); auto.
       eapply inside_set; eauto. apply interval_covers; auto. lia.
-    + apply (IHq open (set j (interval_range (axis_of s D f) (Z.max lower (at_most + 1)) upper) b)); auto.
+    + apply (IHq known open (set j (interval_range (axis_of s D f) (Z.max lower (at_most + 1)) upper) b)); auto.
       eapply inside_set; eauto. apply interval_covers; auto. lia.
   - assert (In (nth j x 0, cost (axis_of s D f) (nth j x 0)) (prices_of (axis_of s D f))) as P by (eapply priced; eauto).
     destruct (Z.testbit at_most (nth j x 0)) eqn:T.
-    + apply (IHp open (set j (levels_range (Z.land mask at_most) (prices_of (axis_of s D f))) b)); auto.
+    + apply (IHp known open (set j (levels_range (Z.land mask at_most) (prices_of (axis_of s D f))) b)); auto.
       eapply inside_set; eauto. apply levels_cover; auto. simpl fst. rewrite Z.land_spec, Cover, T. reflexivity.
-    + apply (IHq open (set j (levels_range (Z.ldiff mask at_most) (prices_of (axis_of s D f))) b)); auto.
+    + apply (IHq known open (set j (levels_range (Z.ldiff mask at_most) (prices_of (axis_of s D f))) b)); auto.
       eapply inside_set; eauto. apply levels_cover; auto. simpl fst. rewrite Z.ldiff_spec, Cover, T. reflexivity.
 Qed.
 
@@ -328,26 +345,29 @@ Qed.
 End Sound.
 
 (** A tree that is closed: the claim holds of every allowed point that has a part of the goal, if what the model closes
-    while that part is open holds no point against it. *)
-Theorem check_tree_sound s D closes p x has : sound_statement s D = true -> allowed s x -> (has < length (goal s))%nat ->
+    while that part is open holds no point against it, and what is known at first, and what the model learns, is true of it. *)
+Theorem check_tree_sound s D K closes learns (true_of : K -> Prop) known p x has : sound_statement s D = true -> allowed s x ->
+  (has < length (goal s))%nat -> true_of known ->
   (match closer_than s with Some q => distance s x < q | None => True end%Q ->
    within (limit_of s D) (payments (map (axis_of s D) (features s)) x) ->
-   forall open l b, nth has open false = true -> inside b (payments (map (axis_of s D) (features s)) x) ->
-     closes open l b = true -> False) ->
-  check_tree s (axes_of s D) (limit_of s D) closes p = true ->
+   forall known open l b, true_of known -> nth has open false = true ->
+     inside b (payments (map (axis_of s D) (features s)) x) -> closes known open l b = true -> False) ->
+  (forall known b till marks more, true_of known -> inside b (payments (map (axis_of s D) (features s)) x) ->
+     learns known b till marks = Some more -> true_of more) ->
+  check_tree s (axes_of s D) (limit_of s D) K closes learns known p = true ->
   match closer_than s with Some q => (q <= distance s x)%Q | None => False end.
 Proof.
-  unfold sound_statement. rewrite !andb_true_iff. intros ((S & G) & _) (A & Few & Obeyed & Outside) Has Closes C.
+  unfold sound_statement. rewrite !andb_true_iff. intros ((S & G) & _) (A & Few & Obeyed & Outside) Has Known Closes Learns C.
   set (paid := payments (map (axis_of s D) (features s)) x) in *.
-  assert (match closer_than s with Some q => distance s x < q | None => True end%Q -> False) as K.
+  assert (match closer_than s with Some q => distance s x < q | None => True end%Q -> False) as No.
   { intro Nearer. assert (within (limit_of s D) paid) as Near.
     { unfold within, limit_of. destruct (closer_than s) as [q |]; simpl; auto.
       pose proof (paid_below_distance s D x S G) as P. cbv zeta in P. fold paid in P.
       pose proof (Qle_ceiling (inject_Z (Zpos D) * q)) as R.
       rewrite Zlt_Qlt. eapply Qle_lt_trans; [exact P |]. eapply Qlt_le_trans; [| exact R].
       rewrite !(Qmult_comm (inject_Z (Zpos D))). apply Qmult_lt_compat_r; auto. reflexivity. }
-    exact (node_sound s D x S A (limit_of s D) Near Few Obeyed Outside closes has (Closes Nearer Near) p _ _
-      (all_open _ _ Has) (inside_root s D x S A) C). }
-  destruct (closer_than s) as [q |]; [| exact (K Logic.I)].
-  destruct (Qlt_le_dec (distance s x) q) as [L | L]; [contradiction (K L) | exact L].
+    exact (node_sound s D x S A (limit_of s D) Near Few Obeyed Outside K closes learns has true_of (Closes Nearer Near) Learns p _ _ _
+      Known (all_open _ _ Has) (inside_root s D x S A) C). }
+  destruct (closer_than s) as [q |]; [| exact (No Logic.I)].
+  destruct (Qlt_le_dec (distance s x) q) as [L | L]; [contradiction (No L) | exact L].
 Qed.

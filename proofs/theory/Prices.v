@@ -7,10 +7,11 @@
         + the multiplied margins that the comparisons need.
 
     In FORMAT.md the sides are those of the nodes of a tree; nothing rests on that. Prices, multipliers and shares are any
-    numbers that are not negative. Main theorem: [prices_sound]. *)
+    numbers that are not negative. Leaves may also pay for the cliques that hold them, and the prices of all cliques are taken
+    off: a point reaches at most one leaf of each (Cliques.v). Main theorem: [prices_sound]. *)
 
 From Coq Require Import ZArith List Bool Lia.
-From Mace Require Import Ensemble CutTree Costs Nodes.
+From Mace Require Import Ensemble CutTree Costs Nodes Cliques.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -109,7 +110,7 @@ Fixpoint trees_best {A} (worth : A -> Z) (limit : option Z) (ts : list (cut_tree
   end.
 
 (** A part of the goal, as for each comparison the least sum of margins with which it can hold, and the margin of a leaf:
-    no point of the box has it that is nearer than the limit. *)
+    no point of the box has it that is nearer than the limit. Leaves are marked with the cliques that hold them. *)
 Definition total_need {A} (ls : list Z) (needs : list (Z * (A -> Z))) : Z :=
   fold_right (fun lc t => fst lc * fst (snd lc) + t) 0 (combine ls needs).
 Definition worth_of {A} (ls : list Z) (needs : list (Z * (A -> Z))) (leaf : A) : Z :=
@@ -117,20 +118,23 @@ Definition worth_of {A} (ls : list Z) (needs : list (Z * (A -> Z))) (leaf : A) :
 
 Definition none_negative (l : list Z) : bool := forallb (Z.leb 0) l.
 
+Definition net_worth {A} (p : pricing) (needs : list (Z * (A -> Z))) (leaf : A * list positive) : Z :=
+  worth_of (multiply p) needs (fst leaf) - due (of_cliques p) (snd leaf).
+
 Definition sound_pricing (p : pricing) : bool :=
-  (0 <=? scale p) && none_negative (multiply p) && none_negative (top_shares p) &&
+  fair_prices (of_cliques p) && (0 <=? scale p) && none_negative (multiply p) && none_negative (top_shares p) &&
   (fold_right Z.add 0 (top_shares p) <=? scale p) && forallb (forallb (fun t => 0 <=? price_of t)) (tolls p).
 
-Definition prices_close {A} (D : positive) (axes : list (axis * list price)) (limit : option Z) (ts : list (cut_tree A))
-    (b : list range) (needs : list (Z * (A -> Z))) (p : pricing) : bool :=
+Definition prices_close {A} (D : positive) (axes : list (axis * list price)) (limit : option Z)
+    (ts : list (cut_tree (A * list positive))) (b : list range) (needs : list (Z * (A -> Z))) (p : pricing) : bool :=
   sound_pricing p && Nat.eqb (length ts) (length (tolls p)) &&
-  match trees_best (worth_of (multiply p) needs) limit ts (tolls p) b (sum_of b) (largest_of b) with
+  match trees_best (net_worth p needs) limit ts (tolls p) b (sum_of b) (largest_of b) with
   | None => true
   | Some v =>
       match axes_least (Zpos D) (scale p) axes b (top_shares p) (by_axis (length axes) (concat (tolls p))) (pieces p) with
       | None => false
       | Some m =>
-          let found := m + Zpos D * (total_need (multiply p) needs - v) in
+          let found := m + Zpos D * (total_need (multiply p) needs - v - whole_price (of_cliques p)) in
           match limit with Some q => scale p * (q - 1) <? found | None => (scale p =? 0) && (0 <? found) end
       end
   end.
@@ -325,19 +329,20 @@ Qed.
 Variable A : Type.
 Variable limit : option Z.
 Hypothesis near : within limit paid.
-Variable ts : list (cut_tree A).
+Variable ts : list (cut_tree (A * list positive)).
 Hypothesis fair_ts : Forall (fair paid) ts.
+Hypothesis marked_once : NoDup (landed paid ts).
 Variable needs : list (Z * (A -> Z)).
 
 (** Every comparison of the part may hold at the point. *)
-Definition total_of (h : A -> Z) : Z := fold_right (fun t v => h (lands paid t) + v) 0 ts.
-Hypothesis reached : Forall (fun n => fst n <= total_of (snd n)) needs.
+Definition total_of (h : A * list positive -> Z) : Z := fold_right (fun t v => h (lands paid t) + v) 0 ts.
+Hypothesis reached : Forall (fun n => fst n <= total_of (fun leaf => snd n (fst leaf))) needs.
 
-Lemma trees_best_sound (worth : A -> Z) b : inside b paid -> forall tolls, Forall fees tolls -> length ts = length tolls ->
+Lemma trees_best_sound (worth : A * list positive -> Z) b : inside b paid -> forall tolls, Forall fees tolls -> length ts = length tolls ->
   exists v, trees_best worth limit ts tolls b (sum_of b) (largest_of b) = Some v /\
             total_of worth - dues paid (concat tolls) <= v.
 Proof.
-  intros I. unfold total_of. clear reached. induction fair_ts as [| t us Ft Fs IH]; intros [| l tolls] P L; try discriminate; cbn [trees_best].
+  intros I. unfold total_of. clear reached marked_once. induction fair_ts as [| t us Ft Fs IH]; intros [| l tolls] P L; try discriminate; cbn [trees_best].
   - exists 0. split; [reflexivity | cbn; lia].
   - inversion P as [| ? ? P1 P2]; subst.
     assert (forall a b, inside b paid -> worth a - dues paid l <= worth a - paid_in b l) as Score.
@@ -352,39 +357,51 @@ Proof.
     rewrite App. lia.
 Qed.
 
-Lemma needs_met ls : none_negative ls = true -> total_need ls needs <= total_of (worth_of ls needs).
+(** What all leaves pay for cliques. *)
+Lemma dues_of_cliques p : fair_prices (of_cliques p) = true ->
+  total_of (fun leaf => worth_of (multiply p) needs (fst leaf)) - whole_price (of_cliques p) <= total_of (net_worth p needs).
 Proof.
-  intro N. assert (forall l n, total_of (worth_of l n) = fold_right (fun lc t => fst lc * total_of (snd (snd lc)) + t) 0 (combine l n)) as Sum.
+  intro F. assert (total_of (net_worth p needs) =
+    total_of (fun leaf => worth_of (multiply p) needs (fst leaf)) - due (of_cliques p) (landed paid ts)) as ->.
+  { unfold total_of, landed. rewrite due_is_paid. clear. induction ts as [| t us IH]; cbn [fold_right flat_map]; [reflexivity |].
+    rewrite IH. unfold net_worth at 1. rewrite due_is_paid, paid_for_both. lia. }
+  pose proof (due_below (of_cliques p) _ F marked_once). lia.
+Qed.
+
+Lemma needs_met ls : none_negative ls = true -> total_need ls needs <= total_of (fun leaf => worth_of ls needs (fst leaf)).
+Proof.
+  intro N. assert (forall l n, total_of (fun leaf => worth_of l n (fst leaf)) =
+    fold_right (fun lc t => fst lc * total_of (fun leaf => snd (snd lc) (fst leaf)) + t) 0 (combine l n)) as Sum.
   { intros l n. unfold total_of, worth_of. induction (combine l n) as [| c r IH]; cbn [fold_right].
     - clear. induction ts; cbn [fold_right]; lia.
     - rewrite <- IH. clear. induction ts as [| t us IHu]; cbn [fold_right]; [lia |]. rewrite IHu. lia. }
   rewrite Sum. unfold total_need. clear Sum. revert ls N. induction reached as [| n ns R F IH]; intros [| l ls] N; cbn [combine fold_right]; try lia.
   cbn [none_negative forallb] in N. apply andb_true_iff in N as [N0 N]. apply Z.leb_le in N0. specialize (IH F ls N).
-  cbn [fst snd]. assert (l * fst n <= l * total_of (snd n)) by (apply Z.mul_le_mono_nonneg_l; lia). lia.
+  cbn [fst snd]. assert (l * fst n <= l * total_of (fun leaf => snd n (fst leaf))) by (apply Z.mul_le_mono_nonneg_l; lia). lia.
 Qed.
 
 Theorem prices_sound b p : fits (features s) b = true -> inside b paid ->
   prices_close D (axes_of s D) limit ts b needs p = true -> False.
 Proof.
   intros T I C. unfold prices_close, sound_pricing in C. rewrite !andb_true_iff, !Z.leb_le in C.
-  destruct C as ((((((W & N) & Sh) & Sum) & P) & Len) & C). apply Nat.eqb_eq in Len.
+  destruct C as (((((((Fair & W) & N) & Sh) & Sum) & P) & Len) & C). apply Nat.eqb_eq in Len.
   assert (Forall fees (tolls p)) as Fees.
   { rewrite forallb_forall in P. apply Forall_forall. intros l Il. specialize (P l Il). rewrite forallb_forall in P.
     apply Forall_forall. intros t It. apply Z.leb_le. exact (P t It). }
-  destruct (trees_best_sound (worth_of (multiply p) needs) b I (tolls p) Fees Len) as (v & E & V). rewrite E in C.
+  destruct (trees_best_sound (net_worth p needs) b I (tolls p) Fees Len) as (v & E & V). rewrite E in C.
   destruct (axes_least _ _ _ _ _ _ _) as [m |] eqn:M; [| discriminate].
   assert (length (axes_of s D) = length paid) as Lp.
   { unfold axes_of, paid. rewrite !map_length. symmetry. exact (payments_length s D _ _ allows_x). }
   rewrite Lp in M.
   apply (axes_least_sound (scale p) b (top_shares p) _ _ m W Sh) in M; auto.
   2: { apply by_axis_fees. clear - Fees. induction Fees; simpl; [constructor | apply Forall_app; auto]. }
-  rewrite by_axis_total in M. pose proof (needs_met (multiply p) N) as Need.
+  rewrite by_axis_total in M. pose proof (needs_met (multiply p) N) as Need. pose proof (dues_of_cliques p Fair) as Dues.
   pose proof (shared_tops_below paid (largest_paid paid) (largest_paid_nonnegative paid) ltac:(lia) _ Sh) as Top.
   pose proof (largest_paid_nonnegative paid) as L0.
   assert (fold_right Z.add 0 (top_shares p) * largest_paid paid <= scale p * largest_paid paid) by (apply Z.mul_le_mono_nonneg_r; lia).
-  set (found := m + Zpos D * (total_need (multiply p) needs - v)) in *.
+  set (found := m + Zpos D * (total_need (multiply p) needs - v - whole_price (of_cliques p))) in *.
   assert (found <= scale p * (sum_paid paid + largest_paid paid)) as Found.
-  { unfold found. assert (Zpos D * (total_need (multiply p) needs - v) <= Zpos D * dues paid (concat (tolls p)))
+  { unfold found. assert (Zpos D * (total_need (multiply p) needs - v - whole_price (of_cliques p)) <= Zpos D * dues paid (concat (tolls p)))
       by (apply Z.mul_le_mono_nonneg_l; lia). lia. }
   unfold within in near. destruct limit as [q |].
   - apply Z.ltb_lt in C. assert (scale p * (sum_paid paid + largest_paid paid) <= scale p * (q - 1)) by (apply Z.mul_le_mono_nonneg_l; lia). lia.

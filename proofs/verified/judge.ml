@@ -44,22 +44,26 @@ let blame s model (c : C.certificate) witness =
         | None -> refused "cuts: a test is cut elsewhere" in
       let opponents = List.map (List.map (fun c -> C.opponent s shapes (C.may s c))) s.C.goal in
       let closed = C.check_leaf s axes limit (C.closes s c.cost_unit axes limit shapes opponents) in
-      let rec find p parts box =
+      let rec find known p parts box =
         match p with
+        | C.Cliques (till, marks, rest) ->
+            (match C.learn known box till marks with
+             | Some known -> find known rest parts box
+             | None -> refused "cliques: a point may reach two leaves of one")
         | C.Part (k, first, second) ->
-            find first (C.alone k parts) box;
-            find second (C.without k parts) box
+            find known first (C.alone k parts) box;
+            find known second (C.without k parts) box
         | C.Split (j, at, first, second) ->
             let a, prices = List.nth axes (Nats.count j) in
             let into half = C.set j half box in
             (match List.nth box (Nats.count j) with
              | C.Interval (low, high, _, _) ->
-                 find first parts (into (C.interval_range a low (Z.min high at)));
-                 find second parts (into (C.interval_range a (Z.max low (Z.succ at)) high))
+                 find known first parts (into (C.interval_range a low (Z.min high at)));
+                 find known second parts (into (C.interval_range a (Z.max low (Z.succ at)) high))
              | C.Levels (mask, _, _) ->
-                 find first parts (into (C.levels_range (Z.logand mask at) prices));
-                 find second parts (into (C.levels_range (Z.logand mask (Z.lognot at)) prices)))
-        | _ when closed parts p box -> ()
+                 find known first parts (into (C.levels_range (Z.logand mask at) prices));
+                 find known second parts (into (C.levels_range (Z.logand mask (Z.lognot at)) prices)))
+        | _ when closed known parts p box -> ()
         | C.Trees -> not_covered "a sum of trees within the theory's own slack"
         | C.Prices _ -> not_covered "prices within the theory's own slack"
         | C.Distance -> not_covered "a distance of floats that the theory rounds"
@@ -69,7 +73,7 @@ let blame s model (c : C.certificate) witness =
         | C.Changes -> refused "changes: too few features must change"
         | C.Cell -> refused "cell: the model has the goal in this cell"
         | C.Dual _ | C.Empty -> refused "there are points in the box" in
-      find c.proof_of (List.map (fun _ -> true) s.C.goal) (List.map (fun (a, _) -> C.root_range a) axes);
+      find (C.unmarked shapes) c.proof_of (List.map (fun _ -> true) s.C.goal) (List.map (fun (a, _) -> C.root_range a) axes);
       refused "the theory's checker says no"
 
 let certificate data =

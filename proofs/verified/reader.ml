@@ -557,12 +557,30 @@ let multipliers features data where =
     (nat (int_of pair.(0) 0 (Array.length features - 1) where), rational ~low:0 pair.(1) where) in
   { C.factors = list_of (rational ~low:0) (field "goal") where; shares = list_of share (field "largest") where }
 
+(* Numbers that grow, each given by what it is more than the one before; of the first, itself. *)
+let growing steps where =
+  let sum = ref 0 in
+  Array.mapi
+    (fun i step ->
+      sum := !sum + int_of step (if i = 0 then 0 else 1) (1 lsl 31) where;
+      !sum)
+    (items steps where)
+
+(* A table with another price. *)
+let rec priced_at number price table =
+  let here, odd, even = match table with C.Blank -> (Z.zero, C.Blank, C.Blank) | C.Fork (here, odd, even) -> (here, odd, even) in
+  if number = 1 then C.Fork (price, odd, even)
+  else if number land 1 = 1 then C.Fork (here, priced_at (number / 2) price odd, even)
+  else C.Fork (here, odd, priced_at (number / 2) price even)
+
 (* Prices for one part of the goal. They may be any numbers that are not negative, so that how they are read is no matter
    of trust: all are brought to one scale, and sides are named by their axis. *)
-let pricing s { raw; leading; _ } features part data where =
+let pricing s { raw; leading; _ } features cliques part data where =
   let trees = Array.length raw in
   if has data "rules" then raise (Not_covered "prices that count what rules compare");
-  let field = fields data ["goal"; "largest"; "unit"; "prices"] where in
+  let shared = has data "cliques" in
+  let names = ["goal"; "largest"; "unit"; "prices"] in
+  let field = fields data (if shared then "cliques" :: names else names) where in
   let factors = list_of (rational ~low:0) (field "goal") where in
   need (List.length factors = List.length part) "%s: expected %d multipliers" where (List.length part);
   let unit = rational ~low:0 (field "unit") where in
@@ -605,10 +623,19 @@ let pricing s { raw; leading; _ } features part data where =
     Array.iteri step steps in
   (match field "prices" with Object _ as columns -> of_columns columns | entries ->
     Array.iter of_entry (items entries where));
+  let of_cliques columns =
+    let column = fields columns ["numbers"; "units"] where in
+    let chosen = growing (column "numbers") where in
+    let units = items ~length:(Array.length chosen) (column "units") where in
+    let add i table =
+      need (chosen.(i) < cliques) "%s: there is no such clique" where;
+      priced_at (chosen.(i) + 1) (Z.mul (whole units.(i) Z.zero (two 4000) where) (times unit)) table in
+    List.fold_right add (List.init (Array.length chosen) Fun.id) C.Blank in
   let anywhere = s.C.closer_than = None in
   let top j = if anywhere then Z.zero
     else List.fold_left (fun sum (k, q) -> if k = j then Z.add sum (times q) else sum) Z.zero shares in
   { C.scale0 = if anywhere then Z.zero else scale;
     multiply = List.map (fun q -> Z.shift_right (times q) (Z.to_int s.C.unit0)) factors;
     top_shares = List.init (Array.length features) top; tolls = Array.to_list tolls;
-    pieces = Array.to_list (Array.map (List.sort_uniq Z.compare) pieces) }
+    pieces = Array.to_list (Array.map (List.sort_uniq Z.compare) pieces);
+    of_cliques = if shared then of_cliques (field "cliques") else C.Blank }

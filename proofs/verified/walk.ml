@@ -39,8 +39,11 @@ let narrowed axis (total, largest) span inside =
   (Z.add total (Z.sub after before), Z.max largest top)
 
 (* [alive]: the leaves of each tree that are left, as a mask over those that the root reaches. [sums]: for each comparison the sum
-   of the best margins of these. [parts]: of the goal, those that are open. *)
-type state = { parts : int list; box : span array; total : Z.t; largest : Z.t; empty : bool; alive : Z.t array; sums : Z.t array }
+   of the best margins of these. [parts]: of the goal, those that are open. [cliques]: how many there are; [known]: trees whose
+   leaves are marked with their numbers, from 1. *)
+type state = {
+  parts : int list; box : span array; total : Z.t; largest : Z.t; empty : bool; alive : Z.t array; sums : Z.t array;
+  cliques : int; known : Z.t list C.knowledge Lazy.t }
 
 type leaf = { number : int; sides : (int * span) list; scores : Z.t list; margins : Z.t array }
 
@@ -54,7 +57,8 @@ type walk = {
   s : C.statement; goal : C.comparison0 list array; unit : Z.t; model : model; features : C.feature array; sides : side array; axes : axis array;
   limit : Z.t option; named : bool;  (* whether nodes name leaves: not in format 1 *)
   leaves : leaf array array; numbers : (int, int) Hashtbl.t array; comparing : comparing array;
-  shapes : Z.t list C.cut_tree list Lazy.t; blurred : Z.t list C.cut_tree list Lazy.t; nodes : Json.t array; mutable next : int }
+  shapes : Z.t list C.cut_tree list Lazy.t; order : int list array Lazy.t;  (* for each tree its leaves, from the left to the right *)
+  begin_ : int array; nodes : Json.t array; mutable next : int }
 
 let beyond limit (total, largest) = match limit with Some limit -> Z.geq (Z.add total largest) limit | None -> false
 
@@ -117,24 +121,30 @@ let reached s model axes limit (root : state) compares t =
   go 0 [] (root.total, root.largest);
   Array.of_list (List.rev !found)
 
-(* The theory's tree, where a test without a cut is on no axis: both of its sides may hold any index. *)
+(* The theory's tree, where a test without a cut is on no axis: both of its sides may hold any index. And the numbers of its leaves,
+   from the left to the right. *)
 let blurred s model t shape =
   let data = match model.raw.(t) with Object tree -> tree | _ -> [] in
   let part name = items (List.assoc name data) name in
   let column = part "column" and left = part "left" and right = part "right" in
   let leading = model.leading t and columns = Array.of_list s.C.columns in
   let nowhere = nat (List.length s.C.features) in
+  let order = ref [] in
   let rec at n shape =
     let child data = int_of data 0 max_nodes "child" in
     match shape with
-    | C.CutLeaf _ -> shape
+    | C.CutLeaf _ -> order := n :: !order; shape
     | C.Cut (j, cut, far, least, big, l, r) ->
         let one, other = (child left.(n), child right.(n)) in
         let known = Hashtbl.mem leading one in
         let one, other = if C.falls columns.(int_of column.(n) 0 max_nodes "column") then (other, one) else (one, other) in
-        C.Cut ((if known then j else nowhere), cut, far, least, big, at one l, at other r)
-    | C.Sort (j, mask, prices, l, r) -> C.Sort (j, mask, prices, at (child left.(n)) l, at (child right.(n)) r) in
-  at 0 shape
+        let l = at one l in
+        C.Cut ((if known then j else nowhere), cut, far, least, big, l, at other r)
+    | C.Sort (j, mask, prices, l, r) ->
+        let l = at (child left.(n)) l in
+        C.Sort (j, mask, prices, l, at (child right.(n)) r) in
+  let made = at 0 shape in
+  (made, List.rev !order)
 
 (* No point of a state that is near enough lies in these sides. *)
 let unreached w state sides =
@@ -259,8 +269,9 @@ let bound w state part (given : C.pricing) where =
     let needed = if bits = 0 then found.needed else found.in_floats in
     (Z.sub needed (up (C.margin c (C.first_scores w.s))), fun leaf -> up (C.margin c leaf)) in
   let toll (t : C.toll) = { t with price_of = up t.price_of } in
+  let rec scaled = function C.Blank -> C.Blank | C.Fork (here, odd, even) -> C.Fork (up here, scaled odd, scaled even) in
   let given = { given with scale0 = up given.scale0; top_shares = List.map up given.top_shares;
-    tolls = List.map (List.map toll) given.tolls } in
+    tolls = List.map (List.map toll) given.tolls; of_cliques = scaled given.of_cliques } in
   need (C.sound_pricing given) "%s: the shares are more than 1" where;
   let needs = List.map needs part and box = ranges w state in
   let tolls = Array.of_list (C.by_axis (nat (Array.length w.axes)) (List.concat given.tolls)) in
@@ -271,11 +282,12 @@ let bound w state part (given : C.pricing) where =
   let best =
     if beyond w.limit (state.total, state.largest) then None
     else
-      C.trees_best (C.worth_of given.multiply needs) w.limit (Lazy.force w.blurred) given.tolls box (C.sum_of box) (C.largest_of box) in
+      C.trees_best (C.net_worth given needs) w.limit (snd (Lazy.force state.known)) given.tolls box (C.sum_of box) (C.largest_of box) in
+  let due = Z.sub (C.total_need given.multiply needs) (C.whole_price given.of_cliques) in
   let enough found = match w.limit with
     | Some q -> Z.lt (Z.mul given.scale0 (Z.pred q)) found
     | None -> Z.sign given.scale0 = 0 && Z.sign found > 0 in
-  { trees = Option.map (fun best -> Z.mul w.unit (Z.sub (C.total_need given.multiply needs) best)) best;
+  { trees = Option.map (fun best -> Z.mul w.unit (Z.sub due best)) best;
     least = Array.mapi of_axis state.box; of_axis; enough }
 
 (* Prices for each open part of the goal, and what they say in the state. *)
@@ -284,7 +296,7 @@ let priced w state model where parts =
   need (List.length parts = List.length goal) "%s: expected %d parts" where (List.length goal);
   if not w.named then raise (Not_covered "prices in format 1");
   if beyond w.limit (state.total, state.largest) && Array.length model.raw = 0 then raise (Not_covered "prices of no tree where all is too far");
-  let read = List.map2 (fun part data -> pricing w.s model w.features part data where) goal parts in
+  let read = List.map2 (fun part data -> pricing w.s model w.features state.cliques part data where) goal parts in
   (read, List.map2 (fun part given -> bound w state part given where) goal read)
 
 let allow_none w where holds =
@@ -334,6 +346,26 @@ let narrowing w state model where entries parts =
         (narrow w state j (meet span (Mask mask)), fun rest -> around (outer rest))
     | _ -> refused "%s: no span" where in
   List.fold_left cut (state, Fun.id) entries
+
+(* Cliques, each given by the numbers of its leaves: where a point of the state may reach two leaves of one, the theory says so. *)
+let cliques w state where fields =
+  if not w.named then raise (Not_covered "cliques in format 1");
+  let marks = Array.map (fun _ -> Hashtbl.create 16) w.leaves in
+  let mark k field =
+    let hold number =
+      let t, n = Packed.place w.begin_ number where in
+      need (Hashtbl.mem w.numbers.(t) n) "%s: the root does not reach leaf %d of tree %d" where n t;
+      let before = Option.value (Hashtbl.find_opt marks.(t) n) ~default:[] in
+      Hashtbl.replace marks.(t) n (Z.of_int (state.cliques + k + 1) :: before) in
+    Array.iter hold (growing field where) in
+  List.iteri mark fields;
+  let marked t order = List.map (fun n -> List.rev (Option.value (Hashtbl.find_opt marks.(t) n) ~default:[])) order in
+  let marks = Array.to_list (Array.mapi marked (Lazy.force w.order)) in
+  let cliques = state.cliques + List.length fields in
+  let till = Z.of_int (cliques + 1) in
+  match C.learn (Lazy.force state.known) (ranges w state) till marks with
+  | None -> refused "%s: a point may reach two leaves of one" where
+  | Some known -> ({ state with cliques; known = Lazy.from_val known }, fun rest -> C.Cliques (till, marks, rest))
 
 let rec node w state =
   let number = w.next in
@@ -398,7 +430,9 @@ let rec node w state =
         let state, around = narrowing w state model where entries parts in
         around (node w state)
     | "narrow", [], _ -> refused "%s: expected a list of axes" where
-    | "cliques", _, _ -> raise (Not_covered "cliques")
+    | "cliques", fields, _ ->
+        let state, around = cliques w state where fields in
+        around (node w state)
     | "dual", parts, _ ->
         need (List.length parts = List.length state.parts) "%s: expected %d parts" where (List.length state.parts);
         C.Dual (List.map (fun part -> multipliers w.features part where) parts)
@@ -437,7 +471,8 @@ let proof s unit model features sides data ~named =
   let total = Array.fold_left (fun sum (own, _) -> Z.add sum own) Z.zero costs in
   let largest = Array.fold_left (fun most (_, top) -> Z.max most top) Z.zero costs in
   let goal = Array.of_list s.C.goal in
-  let root = { parts = List.init (Array.length goal) Fun.id; box; total; largest; empty = false; alive = [||]; sums = [||] } in
+  let root = { parts = List.init (Array.length goal) Fun.id; box; total; largest; empty = false; alive = [||]; sums = [||];
+    cliques = 0; known = lazy (C.unmarked []) } in
   let compares = Array.of_list (distinct (List.concat s.C.goal)) in
   let leaves = match model with
     | Trees model when named -> Array.init (Array.length model.raw) (reached s model axes limit root compares)
@@ -466,11 +501,14 @@ let proof s unit model features sides data ~named =
     match C.all (List.map (C.cut_tree_of s priced) s.C.trees) with
     | Some shapes -> shapes
     | None -> refused "cuts: a test is cut elsewhere") in
-  let blurred = lazy (
+  let both = lazy (
     match model with
     | Trees model when named -> List.mapi (blurred s model) (Lazy.force shapes)
-    | _ -> Lazy.force shapes) in
-  let w = { s; goal; unit; model; features; sides; axes; limit; named; leaves; numbers; comparing; shapes; blurred; nodes; next = 0 } in
+    | _ -> []) in
+  let root = { root with known = lazy (C.unmarked (List.map fst (Lazy.force both))) } in
+  let order = lazy (Array.of_list (List.map snd (Lazy.force both))) in
+  let begin_ = match model with Trees model -> Packed.begins model.raw | Linear _ -> [||] in
+  let w = { s; goal; unit; model; features; sides; axes; limit; named; leaves; numbers; comparing; shapes; order; begin_; nodes; next = 0 } in
   let made = node w root in
   need (w.next = Array.length nodes) "node %d: the proof is complete before it" w.next;
   made

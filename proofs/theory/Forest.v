@@ -5,7 +5,7 @@
     overflows, and every one with the goal is at least as far as the claim says, or there is no such point at all.
     [check_witness] does the same for a witness.
 
-    The tree of boxes is that of Nodes.v; the leaves trees and cell of FORMAT.md are added here. The cuts that
+    The tree of boxes is that of Nodes.v; the leaves trees, cell and prices of FORMAT.md are added here. The cuts that
     thresholds make among the indices of a grid are hints of the reader: they are checked here against the rounding to
     float64 or float32, the chain of the column, the cast to float32 and the comparison itself.
 

@@ -1,9 +1,9 @@
 (* Sections 5 and 6 of FORMAT.md: from the nodes of a certificate to a proof of the theory.
 
    Nothing here is trusted. The theory's proofs say less than nodes do: the theory looks for the leaves that a box reaches,
-   where a node names those that it does not. This file follows the nodes as FORMAT.md says, refuses what does not fit, and
-   hands over a proof that the theory judges. Only what both accept is accepted; what this file follows and the theory does
-   not is "not covered", and [Judge.blame] says at which leaf. *)
+   where a node names those that it does not; only the leaves of cliques are named there too. This file follows the nodes as
+   FORMAT.md says, refuses what does not fit, and hands over a proof that the theory judges. Only what both accept is
+   accepted; what this file follows and the theory does not is "not covered", and [Judge.blame] says at which leaf. *)
 
 module C = Accepts
 open Json

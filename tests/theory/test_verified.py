@@ -69,9 +69,10 @@ def counts_changes(data: Json) -> bool:
 
 
 def counts_rules(data: Json) -> bool:
-    """Whether a dual has a multiplier of what a rule compares."""
-    duals = [node for node in data["proof"] if type(node) is list and node and node[0] == "dual"]
-    return any(type(part) is dict and "rules" in part for node in duals for part in node[1:])
+    """Whether a dual or prices have a multiplier of what a rule compares."""
+    names = ("dual", "prices", "narrow")
+    nodes = [node for node in data["proof"] if type(node) is list and node and node[0] in names]
+    return any(type(part) is dict and "rules" in part for node in nodes for part in node[1:])
 
 
 def covered(data: Json) -> bool:
@@ -97,7 +98,20 @@ def test_every_certificate_is_accepted_and_read_back_as_it_is(ask: Callable[[Any
         fired |= {node[0] for node in data["proof"]}
         if data["statement"]["model"]["kind"] == "ensemble":
             assert ask(with_columns(data)) == (status, words, read)
-    assert fired >= {"split", "part", "empty", "distance", "avoid", "rule", "trees", "cell", "prices", "dual"}
+    assert fired >= {
+        "split",
+        "part",
+        "empty",
+        "distance",
+        "avoid",
+        "rule",
+        "trees",
+        "cell",
+        "prices",
+        "dual",
+        "cliques",
+        "narrow",
+    }
 
 
 @pytest.mark.slow

@@ -22,10 +22,10 @@ import numpy as np
 from mace.base.deadline import NEVER, Deadline
 from mace.certify.models import WRITING, numbering
 from mace.problem.distance import Norm
-from mace.problem.proof import Leaf, Piece, Priced, Proof, Split, is_whole, pieces
+from mace.problem.proof import Cliques, Leaf, Narrow, Priced, Proof, ProofNode, Split, is_whole, pieces
 from mace.problem.question import Question
 from mace.solve.ensembles.cells import Grounded, ground, refusal, with_cut
-from mace.solve.ensembles.cuts import Array, Tests, tests_of
+from mace.solve.ensembles.cuts import Array, Tests, tests_of, trees_of
 from mace.solve.warm import about_trees, solved
 from mace.space.axes import GridAxis
 from mace.tables.table import Ensemble, Network, Table
@@ -37,10 +37,24 @@ NO_LIMIT = 2**62
 
 
 class Elaborated(NamedTuple):
-    """The cuts of all tests, and for nodes of the proof the leaves pruned there, as [tree, leaf, ..]."""
+    """The cuts of all tests, and for nodes of the proof the leaves pruned there, as [tree, leaf, ..].
+
+    reached: (nodes of the forest,) whether the root reaches a leaf.
+    """
 
     cuts: list[int | None]
     pruned: dict[int, list[list[int]]]
+    reached: Array
+
+    def only_reached(self, node: Cliques, question: Question) -> Cliques:
+        """The same cliques of leaves that the root reaches: a search knows some that only a distance above the claim
+        does.
+        """
+        assert isinstance(question.model, Ensemble)
+        roots = trees_of(question.model).roots
+        return Cliques(
+            tuple(tuple(one for one in clique if self.reached[roots[one[0]] + one[1]]) for clique in node.cliques)
+        )
 
 
 def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline: Deadline) -> Elaborated | None:
@@ -55,7 +69,7 @@ def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline:
 
     grounded = ground(question, deadline)
     limit = NO_LIMIT if claim is None else min(ceil(claim * grounded.scale), NO_LIMIT)
-    grounded, steps = _steps(question, grounded, proof)
+    grounded, steps, origin = _steps(question, grounded, proof)
     box = new_box(len(question.axes))
     box.low[:], box.high[:] = grounded.ground.low, grounded.ground.high
     measure(grounded.ground, box)
@@ -66,25 +80,34 @@ def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline:
     numbers, pruned = numbering(question.model), dict[int, list[list[int]]]()
     for piece in pieces(proof):
         deadline.look(WRITING)
-        found = _pruned(grounded, reached, steps, piece, limit) if is_whole(proof, piece) else None
+        begin, end = np.searchsorted(origin, (piece.begin, piece.end)).tolist()
+        found = (
+            _pruned(grounded, reached, steps, piece.part, slice(begin, end), limit) if is_whole(proof, piece) else None
+        )
         if found is None:
             return None
         node, of_tree, place = found.T
-        pruned |= _by_node(node + piece.begin, of_tree, numbers.place[reached.leaf[place]])
-    for tree in {t for node in proof if isinstance(node, Priced) for part in node.parts for t, _, _ in part.prices}:
+        pruned |= _by_node(origin[node + begin], of_tree, numbers.place[reached.leaf[place]])
+    for tree in {
+        t for one in proof if isinstance(one, Priced | Narrow) for part in one.parts for t, _, _ in part.prices
+    }:
         visited[numbers.tree == tree] = True
-    return Elaborated(_cuts(question, grounded.tests, visited), pruned)
+    leaves = np.zeros(len(grounded.forest.up), bool)
+    leaves[reached.leaf] = True
+    return Elaborated(_cuts(question, grounded.tests, visited), pruned, leaves)
 
 
-def _pruned(grounded: Grounded, reached: Reached, steps: Steps, piece: Piece, limit: int) -> Array | None:
-    """The leaves pruned at the nodes of a piece, as rows (node, tree, leaf); None if a node of it does not close."""
+def _pruned(
+    grounded: Grounded, reached: Reached, steps: Steps, part: int | None, piece: slice, limit: int
+) -> Array | None:
+    """The leaves pruned at the steps of a piece, as rows (step, tree, leaf); None if one of them does not close."""
     from mace.solve.ensembles.hoisting import hoisted, new_path
     from mace.solve.ensembles.pruning import elaborate
     from mace.solve.ensembles.walk import measure, new_box
 
-    if piece.part is not None:
-        grounded, _ = grounded.aimed_at(piece.part, grounded.forest)
-    own = type(steps)(*(values[piece.begin : piece.end] for values in steps))
+    if part is not None:
+        grounded, _ = grounded.aimed_at(part, grounded.forest)
+    own = type(steps)(*(values[piece] for values in steps))
     box = new_box(len(grounded.axes))
     box.low[:], box.high[:] = grounded.ground.low, grounded.ground.high
     measure(grounded.ground, box)
@@ -124,29 +147,31 @@ def all_cuts(question: Question) -> list[int | None] | None:
     return _cuts(question, tests, numbering(question.model).test >= 0)
 
 
-def _steps(question: Question, grounded: Grounded, proof: Proof) -> tuple[Grounded, Steps]:
-    """The proof as arrays, and the arrays of the question with a cut wherever the proof splits a grid."""
-    from mace.solve.ensembles.pruning import CELL, OTHER, SPLIT, TREES, Steps
+def _steps(question: Question, grounded: Grounded, proof: Proof) -> tuple[Grounded, Steps, Array]:
+    """The proof as arrays, and the arrays of the question with a cut wherever the proof splits a grid.
+
+    Third, of each step the node of the proof at which leaves are pruned before it.
+    """
+    from mace.solve.ensembles.pruning import FIRST, REST, SPLIT, Steps
 
     norm = question.distance
     assert isinstance(norm, Norm)
-    known: dict[int, int] = {}  # most nodes of a proof are few objects
+    known: dict[int, list[int]] = {}  # most nodes of a proof are few objects
     kinds: list[tuple[int, int, int]] = []
-    which = np.empty(len(proof), np.int64)
+    which, origin = list[int](), list[int]()
     for number, node in enumerate(proof):
-        place = known.get(id(node))
-        if place is None:
-            place = known[id(node)] = len(kinds)
-            if isinstance(node, Split):
-                kinds.append((SPLIT, node.axis, node.at))
-            else:
-                rule = node.rule if isinstance(node, Leaf) else ""
-                kinds.append(({"trees": TREES, "cell": CELL}.get(rule, OTHER), 0, 0))
-        which[number] = place
+        places = known.get(id(node))
+        if places is None:
+            own = _as_steps(question, node)
+            places = known[id(node)] = [*range(len(kinds), len(kinds) + len(own))]
+            kinds += own
+        which += places
+        # Between the steps of a node nothing can be said: what goes there goes at the next one, whose box is smaller.
+        origin += [number, *[number + 1] * (len(places) - 1)] if places else []
     grids = [isinstance(axis, GridAxis) for axis in question.axes]
     splits: dict[int, list[int]] = {}  # of each grid that is split, which kinds split it
     for place, (kind, j, _) in enumerate(kinds):
-        if kind == SPLIT and grids[j]:
+        if kind in (SPLIT, FIRST, REST) and grids[j]:
             splits.setdefault(j, []).append(place)
     table = np.array(kinds, np.int64).reshape(-1, 3)
     for j, here in splits.items():
@@ -163,7 +188,27 @@ def _steps(question: Question, grounded: Grounded, proof: Proof) -> tuple[Ground
             cells = np.searchsorted(cuts, at)
         # Outside of what is allowed one of the two sides is empty.
         table[here, 2] = np.where(inside, cells, np.where(at < one.lower, -1, len(cuts)))
-    return grounded, Steps(*table[which].T.copy())
+    return grounded, Steps(*table[np.array(which, np.int64)].T.copy()), np.array(origin, np.int64)
+
+
+def _as_steps(question: Question, node: ProofNode) -> list[tuple[int, int, int]]:
+    """A node of a proof as steps (kind, axis, at): none where it says nothing of boxes."""
+    from mace.solve.ensembles.pruning import CELL, FIRST, OTHER, REST, SPLIT, TREES
+
+    if isinstance(node, Split):
+        return [(SPLIT, node.axis, node.at)]
+    if isinstance(node, Narrow):
+        found = []
+        for j, low, high in node.spans:
+            if isinstance(question.axes[j], GridAxis):
+                found += [(REST, j, low - 1), (FIRST, j, high)]
+            else:
+                found.append((FIRST, j, low))
+        return found
+    if isinstance(node, Cliques):
+        return []
+    rule = node.rule if isinstance(node, Leaf) else ""
+    return [({"trees": TREES, "cell": CELL}.get(rule, OTHER), 0, 0)]
 
 
 def _exactly(question: Question, claim: Fraction | None, grounded: Grounded, reached: Reached, limit: int) -> Reached:

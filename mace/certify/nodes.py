@@ -5,6 +5,7 @@ In:  a node as a prover built it, and the question it is about.    Out: the list
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, assert_never
 
@@ -14,12 +15,14 @@ from mace.certify.rules import comparison
 from mace.errors import CertificateError
 from mace.problem.proof import (
     Bounds,
+    Cliques,
     Dual,
     End,
     FromRow,
     GoalPart,
     Leaf,
     Multipliers,
+    Narrow,
     Phase,
     Priced,
     Prices,
@@ -29,6 +32,7 @@ from mace.problem.proof import (
 )
 from mace.problem.question import Question
 from mace.solve.ensembles.cuts import trees_of
+from mace.space.axes import GridAxis
 from mace.tables.table import Ensemble, Table
 
 
@@ -41,22 +45,48 @@ def _prices(part: Prices, question: Question) -> dict[str, Any]:
         "largest": [[int(j), text(q)] for j, q in sorted(part.largest.items())],
         "unit": text(part.unit),
         "prices": sorted([t, int(place[roots[t] + node]), price] for t, node, price in part.prices),
+        **_cliques(part),
         **_forms(part),
         **_rules(part, question),
     }
 
 
+def _cliques(part: Prices) -> dict[str, Any]:
+    """The prices of cliques, where there are some."""
+    if not part.cliques:
+        return {}
+    numbers, units = zip(*part.cliques, strict=True)
+    return {"cliques": {"numbers": _steps(numbers), "units": [*units]}}
+
+
+def _steps(numbers: Iterable[int]) -> list[int]:
+    """By how much each of some numbers in order exceeds the one before; the first as it is."""
+    return [own - before for before, own in pairwise([0, *numbers])]
+
+
+def _leaves(clique: Sequence[tuple[int, int]], model: Table) -> list[int]:
+    """The leaves of a clique, numbered through all trees."""
+    assert isinstance(model, Ensemble)
+    numbers, roots = numbering(model), trees_of(model).roots
+    return _steps(sorted(int(numbers.begin[t] + numbers.place[roots[t] + n]) for t, n in clique))
+
+
+def _span(question: Question, j: int, low: int, high: int) -> list[Any]:
+    """An axis and what stays of it: a span of a grid, a mask of levels."""
+    return [j, [low, high] if isinstance(question.axes[j], GridAxis) else low]
+
+
 def prices_in_columns(node: list[Any], model: Table) -> list[Any]:
     """A node whose prices, if it has some, are in two columns, of which gzip makes half as much as of entries."""
-    if node[0] != "prices":
+    if node[0] not in ("prices", "narrow"):
         return node
     assert isinstance(model, Ensemble)
     begin, parts = numbering(model).begin.tolist(), []
-    for part in node[1:]:
-        nodes = [begin[t] + n for t, n, _ in part["prices"]]
-        steps = [own - before for before, own in pairwise([0, *nodes])]
+    first = 1 if node[0] == "prices" else 2
+    for part in node[first:]:
+        steps = _steps(begin[t] + n for t, n, _ in part["prices"])
         parts.append({**part, "prices": {"nodes": steps, "units": [price for _, _, price in part["prices"]]}})
-    return ["prices", *parts]
+    return [*node[:first], *parts]
 
 
 def _forms(part: Prices | Multipliers) -> dict[str, Any]:
@@ -94,6 +124,10 @@ def node_text(node: ProofNode, question: Question) -> list[Any]:
             return ["dual", *(_multipliers(part, question) for part in parts)]
         case Priced(parts=parts):
             return ["prices", *(_prices(part, question) for part in parts)]
+        case Narrow(spans=spans, parts=parts):
+            return ["narrow", [_span(question, *one) for one in spans], *(_prices(part, question) for part in parts)]
+        case Cliques(cliques=cliques):
+            return ["cliques", *(_leaves(one, question.model) for one in cliques)]
         case FromRow():
             raise CertificateError("proofs from several rows stand in a certificate of their own")
         case _:

@@ -30,7 +30,7 @@ from mace.certify.numbers import canonical, text
 from mace.certify.statement import norm_of, statement
 from mace.errors import CertificateError
 from mace.problem.distance import Norm
-from mace.problem.proof import Proof, ProofNode, is_whole, pieces
+from mace.problem.proof import Cliques, Proof, ProofNode, is_whole, pieces
 from mace.problem.question import Question
 from mace.proofs.convert import elaborated
 from mace.proofs.reader import uncollected
@@ -182,6 +182,7 @@ def _elaborated(
         return cuts, packed([prices_in_columns(node, question.model) for node in nodes], question.model)
     written = []
     for number, one in enumerate(proof):
+        one = found.only_reached(one, question) if isinstance(one, Cliques) else one
         node, pruned = node_text(one, question), found.pruned.get(number)
         if pruned is not None and node[0] in ("trees", "cell"):
             node += pruned

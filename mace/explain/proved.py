@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mace.base.deadline import NEVER, Deadline
 from mace.errors import CertificateError
 from mace.problem.distance import NearestRow
-from mace.problem.proof import GoalPart, Priced
+from mace.problem.proof import Cliques, GoalPart, Narrow, Priced
 from mace.solve.status import Status
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Proved:
         assert self.proof is not None and self.question is not None
         if self.oracle != "ensembles" or len(self.proof) < LONG_PROOF:
             return self.proof
-        if any(isinstance(node, (GoalPart, Priced)) for node in self.proof):
+        if any(isinstance(node, (GoalPart, Priced, Narrow, Cliques)) for node in self.proof):
             return self.proof
         from mace.solve.ensembles.shorter import shorter
 

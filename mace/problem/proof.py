@@ -114,6 +114,7 @@ class Prices:
     prices:  (tree, node, price): what a point pays that takes the side of the test leading to the node; whole numbers
              > 0, each node once.
     forms, rules: as in `Multipliers`.
+    cliques: (number, price): what a leaf of this clique pays, each clique once, in order.
     """
 
     goal: tuple[Fraction, ...]
@@ -122,6 +123,7 @@ class Prices:
     prices: Sequence[tuple[int, int, int]]
     forms: tuple[int, ...] = ()
     rules: tuple[tuple[int, int, Fraction], ...] = ()
+    cliques: Sequence[tuple[int, int]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,25 @@ class Priced:
 
 
 @dataclass(frozen=True, slots=True)
+class Narrow:
+    """One child: the points whose index on each of some axes lies in a span; prices prove the others too far.
+
+    spans: (axis, lowest, highest index), or (axis, mask, mask) for levels, in the order of axes.
+    parts: as in `Priced`.
+    """
+
+    spans: tuple[tuple[int, int, int], ...]
+    parts: tuple[Prices, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cliques:
+    """One child, and below it cliques, numbered from 0: leaves (tree, node) of which a point reaches one at most."""
+
+    cliques: tuple[tuple[tuple[int, int], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FromRow:
     """What is proved of one row's distance, where a distance is the least of those from several: no part of a tree.
 
@@ -153,7 +174,7 @@ class FromRow:
     proof: list[ProofNode]
 
 
-ProofNode: TypeAlias = Split | GoalPart | Phase | Bounds | Tighten | Leaf | Dual | Priced | FromRow
+ProofNode: TypeAlias = Split | GoalPart | Phase | Bounds | Tighten | Leaf | Dual | Priced | Narrow | Cliques | FromRow
 Proof: TypeAlias = list[ProofNode]
 
 
@@ -186,7 +207,7 @@ def is_whole(proof: Proof, piece: Piece) -> bool:
     return not any(isinstance(node, GoalPart) for node in proof[piece.begin : piece.end])
 
 
-_CHILDREN: dict[type, int] = {Split: 2, GoalPart: 2, Phase: 2, Bounds: 1, Tighten: 1}
+_CHILDREN: dict[type, int] = {Split: 2, GoalPart: 2, Phase: 2, Bounds: 1, Tighten: 1, Narrow: 1, Cliques: 1}
 
 
 class Branch(Protocol):
@@ -203,12 +224,18 @@ class Branch(Protocol):
 B = TypeVar("B", bound=Branch)
 
 
-def preorder(root: B, closing: Callable[[B], ProofNode]) -> Proof:
-    """The proof of a whole search tree; `closing` says how a box closes that has neither a split nor a proof."""
+def preorder(
+    root: B, closing: Callable[[B], ProofNode], opening: Callable[[B], Sequence[ProofNode]] = lambda _: ()
+) -> Proof:
+    """The proof of a whole search tree.
+
+    closing: how a box closes that has neither a split nor a proof. opening: nodes of one child that come before.
+    """
     proof: Proof = []
     todo = [root]
     while todo:
         branch = todo.pop()
+        proof += opening(branch)
         if branch.split is not None:
             proof.append(branch.split)
             todo += reversed(branch.children)

@@ -88,8 +88,11 @@ def points_of(question: Question) -> list[Point]:
     return list(itertools.product(*ranges))
 
 
-def random_question(seed: int) -> Question:
-    """A question with few points: any norm, weights, exclusions, few changes allowed, several classes."""
+def random_question(seed: int, *, crowded: bool = False) -> Question:
+    """A question with few points: any norm, weights, exclusions, few changes allowed, several classes.
+
+    crowded: of many deep trees, whose leaves contradict each other.
+    """
     rng = np.random.default_rng(seed)
     space, row = random_space(rng)
     axes = space.axes(row)
@@ -97,9 +100,10 @@ def random_question(seed: int) -> Question:
     rows = np.array([space.matrix_row(free, p) for p in _sample(rng, free)])
     rule = str(rng.choice(["argmax", "argmax", "argmax", "positive", "nonnegative", "sigmoid", "value"]))
     outputs = int(rng.integers(2, 5)) if rule == "argmax" else 1
-    count = int(rng.choice([1, 2, 3, 5, 8]))
+    count = int(rng.choice([8, 12, 16] if crowded else [1, 2, 3, 5, 8]))
     values = str(rng.choice(["random", "quarters", "fraction"]))
-    trees = tuple(random_tree(rng, rows, outputs, int(rng.integers(1, 5)), values) for _ in range(count))
+    depths = (3, 6) if crowded else (1, 5)
+    trees = tuple(random_tree(rng, rows, outputs, int(rng.integers(*depths)), values) for _ in range(count))
     if outputs == 1 and values != "quarters":
         trees = tuple(Tree(t.column, t.threshold, t.left, t.right, t.value - 0.6) for t in trees)
     start = np.zeros(outputs) if rng.random() < 0.7 else rng.normal(size=outputs) / 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,18 +22,21 @@ from mace.explain import proved
 from mace.problem.distance import norm
 from mace.problem.proof import Priced
 from mace.problem.question import Question
-from mace.solve.ensembles import branching, greedy, prover, shorter, stalled, walk
+from mace.solve.ensembles import branching, greedy, prover, shorter, stalled, tightening, walk
 from mace.solve.ensembles.ascent import ANYTHING, Climbed
 from mace.solve.ensembles.branching import Branching
-from mace.solve.ensembles.cells import ground
+from mace.solve.ensembles.cells import Grounded, ground
+from mace.solve.ensembles.cliques import Finder
+from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.handover import Handover
 from mace.solve.ensembles.plain import Plain
 from mace.solve.ensembles.priced import Closing
 from mace.solve.ensembles.prover import EnsembleOracle
-from mace.solve.ensembles.relaxation import Relaxation
+from mace.solve.ensembles.relaxation import Effort, Relaxation
 from mace.solve.ensembles.terms import Bound, Terms
 from mace.solve.ensembles.trials import Trials
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Unknown
+from mace.space.axes import Point
 from tests.bench import breast_cancer
 from tests.bench.ensembles import problem, question_of
 from tests.clocks import Hand, Ticking
@@ -74,6 +78,17 @@ def test_the_answer_by_the_relaxation_is_that_of_enumeration(first: int, at_once
     assert fired["prices"]
 
 
+@pytest.mark.parametrize("first", [0, 30])
+def test_so_it_is_where_leaves_of_many_trees_contradict_each_other(
+    first: int, at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tightening, "WORTH", 1.0)  # every box that can be is narrowed
+    fired: Counter[str] = Counter()
+    for seed in range(first, first + 30):
+        fired.update(the_answer_is_that_of_enumeration(random_question(seed, crowded=True)))
+    assert fired["prices"] and fired["cliques"] and fired["narrow"], fired
+
+
 @pytest.mark.parametrize("first", range(0, 100, 25))
 def test_a_plain_search_that_was_ahead_makes_way_later(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     turns = [(3, Handover(ahead=1e9)), (9, Handover(ahead=1e9, behind=1e9))]
@@ -93,7 +108,7 @@ def test_what_the_plain_search_had_proved_is_kept_until_the_relaxation_has_prove
         return False
 
     monkeypatch.setattr(prover, "_patience", lambda _: [(20_000, Handover(behind=1e9))])
-    monkeypatch.setattr(branching, "GLANCE", 1)
+    monkeypatch.setattr(branching, "GLANCE", Effort(rounds=1))
     monkeypatch.setattr(Branching, "run", stopped)
     task = breast_cancer.problem("forest-50x6", 7)
     question = question_of(task, task.rows[6], "l1")
@@ -141,24 +156,42 @@ def test_any_prices_at_all_give_a_bound_that_holds_and_that_the_checker_finds_to
     box.low[:], box.high[:] = low, high
     walk.measure(grounded.ground, box)
     forest = walk.shrink(grounded.ground, grounded.forest, box, 2**62, walk.new_stack(grounded.depth))
-    parts, claims = [], []
+    parts, claims, cliques, narrowed = [], [], list[Array](), list[tuple[Array, Array]]()
     for part in range(len(grounded.aim.begin) - 1):
         relaxation = Relaxation(grounded, forest, part, Fraction(1))
-        unit, rows, active = 2.0**relaxation.bits, len(relaxation.sides.tree), relaxation.open(low, high, 2**62)
+        if not part:
+            finder = Finder(relaxation.tree, relaxation.low, relaxation.high, grounded.ground.grid, low, high)
+            cliques = finder.found(rng.random(len(relaxation.tree)))
+        relaxation.add(cliques)
+        unit, active = 2.0**relaxation.bits, relaxation.open(low, high, 2**62)
+        rows = len(relaxation.sides.tree) + len(cliques)
         prices = rng.random(rows) * rng.integers(0, 2, rows) / 4 * unit
         goal = rng.random(len(relaxation.compares)) * unit / 2.0**58
-        shares = rng.random(len(relaxation.columns)) / 9
+        shares = np.append(rng.random(len(relaxation.columns)) / 9, 0.0)
         lines = rng.random(len(relaxation.lines)) * rng.integers(0, 2, len(relaxation.lines)) * 3
-        exact = relaxation.exact(Climbed(0.0, prices, goal, shares, lines, prices), 12, 0.0)
+        exact = relaxation.exact(Climbed(0.0, prices, goal, shares, lines, prices, prices), 12, 0.0)
         claim = relaxation.bound(exact, active)
         claims.append(None if claim == ANYTHING else Fraction(claim, 2**relaxation.bits))
         parts.append(relaxation.prices(exact, active))
+        if claim != ANYTHING:  # what is left of the box for points that are hardly farther than the best one
+            enough = math.floor(found * Fraction(2) ** relaxation.bits) + 1
+            narrowed.append(relaxation.narrow(exact, active, low, high, enough))
     known = [claim for claim in claims if claim is not None]
     if not known:
         return
     assert min(known) <= found
-    written = certificate(question, max(Fraction(0), min(known)), None, [Priced(tuple(parts))])
+    proof = [relaxation.written_cliques(), Priced(tuple(parts))]
+    written = certificate(question, max(Fraction(0), min(known)), None, proof)
     assert min(known) < 0 or written.check().accepted, written.check().reason
+    for point in points_of(question):
+        if question.has_goal(point) and question.distance_of(point) == found:
+            assert any(inside(grounded, point, *box) for box in narrowed)
+
+
+def inside(grounded: Grounded, point: Point, low: Array, high: Array) -> bool:
+    """Whether a box of cells and masks has a point."""
+    cells, grid = grounded.cells(point), grounded.ground.grid
+    return bool(np.where(grid, (low <= cells) & (cells <= high), low >> np.where(grid, 0, cells) & 1 == 1).all())
 
 
 def test_between_two_distances_that_there_are_a_bound_is_the_upper_one(at_once: None) -> None:
@@ -189,7 +222,7 @@ def test_in_large_forests_the_relaxation_is_asked_early_where_it_is_far_ahead(mo
     task = breast_cancer.problem("forest-50x6", 7)
     question = question_of(task, task.rows[6], "l1")
     monkeypatch.setattr(prover, "FEW_LEAVES", 0)
-    monkeypatch.setattr(prover, "PATIENCE", 500)
+    monkeypatch.setattr(prover, "PATIENCE", 50)
     monkeypatch.setattr(prover, "MORE_PATIENCE", 10**6)
     for ahead in (1.0, 1e9):
         monkeypatch.setattr(prover, "AHEAD", ahead)
@@ -311,9 +344,9 @@ def test_the_first_ascent_is_no_longer_than_there_is_time_for(
     """Nothing interrupts an ascent. Each of its rounds takes a hundredth of a second here; wine has three classes."""
     clock, climb = Hand(), Relaxation.climb
 
-    def slow(self: Relaxation, active: Any, start: Climbed, rounds: int, *rest: float) -> Climbed:
-        clock.now += rounds / 100
-        return climb(self, active, start, rounds, *rest)
+    def slow(self: Relaxation, active: Any, start: Climbed, effort: Effort, limit: int) -> Climbed:
+        clock.now += effort.rounds / 100
+        return climb(self, active, start, effort, limit)
 
     monkeypatch.setattr(Relaxation, "climb", slow)
     frame, target = load_wine(return_X_y=True, as_frame=True)
@@ -425,7 +458,7 @@ def test_multipliers_that_are_no_numbers_count_for_nothing() -> None:
     forest = walk.shrink(grounded.ground, grounded.forest, box, 2**62, walk.new_stack(grounded.depth))
     relaxation = Relaxation(grounded, forest, 0, Fraction(1))
     rows, axes = len(relaxation.sides.tree), len(relaxation.columns)
-    none = Climbed(0.0, np.full(rows, np.nan), np.array([np.inf]), np.full(axes, -np.inf), np.zeros(0), np.zeros(0))
+    none = Climbed(0.0, np.full(rows, np.nan), np.array([np.inf]), np.full(axes, -np.inf), *[np.zeros(0)] * 3)
     exact = relaxation.exact(none, 12, 0.0)
     assert not exact.prices.any()
     active = relaxation.open(grounded.ground.low, grounded.ground.high, 2**62)

@@ -42,6 +42,8 @@ class RelaxationArrays(NamedTuple):
     """The linear relaxation of trees.
 
     T trees, L leaves, P pairs of a leaf and a row, R rows, J axes, K pieces, C comparisons.
+    The last axis is that of cliques, which no box has: its one piece costs nothing, and lies on the sides of all its
+    rows. Such a row says that the leaves of a clique have shares of at most 1 together.
 
     first:  (T + 1,) where each tree's leaves begin. at: (L + 1,) where each leaf's rows begin in `rows`, (P,).
     gain:   (C, L) scaled gains, need: (C,) what their sums must reach.
@@ -156,7 +158,10 @@ class Moves(NamedTuple):
 
 
 class Climbed(NamedTuple):
-    """Prices by row, multipliers by comparison, axis and linear rule; the bound in units; the share of every piece."""
+    """Prices by row, multipliers by comparison, axis and linear rule; the bound in units.
+
+    pieces: the share of every piece; leaves: of every leaf that was open.
+    """
 
     value: float
     prices: Array
@@ -164,12 +169,15 @@ class Climbed(NamedTuple):
     shares: Array
     lines: Array
     pieces: Array
+    leaves: Array
 
 
 @lean
 def state(frame: RelaxationArrays, row: int, low: Array, high: Array) -> int:
-    """Whether a box lies on a row's side whole, in part, or not at all."""
+    """Whether a box lies on a row's side whole, in part, or not at all; of a clique's row always in part."""
     axis, cut = frame.axis[row], frame.cut[row]
+    if axis == len(low):
+        return CUTTING
     if frame.grid[axis]:
         below, above = high[axis] <= cut, low[axis] > cut
     else:
@@ -201,6 +209,8 @@ def cost_of_leaf(
     for k in range(begin, end):
         r = number[row[k]]
         axis, cut = frame.axis[r], frame.cut[r]
+        if axis == len(low):
+            break  # cliques come last
         if not frame.grid[axis]:
             low[axis] &= cut if frame.side[r] == 0 else ~cut
             empty |= low[axis] == 0
@@ -212,6 +222,8 @@ def cost_of_leaf(
             empty |= low[axis] > high[axis]
     for k in range(begin, end):
         axis = frame.axis[number[row[k]]]
+        if axis == len(low):
+            break
         if low[axis] != box.low[axis] or high[axis] != box.high[axis]:
             if not empty:
                 side = side_of(ground, axis, low[axis], high[axis])
@@ -296,20 +308,25 @@ def whole(frame: RelaxationArrays) -> Active:
 
 
 @compiled
-def opened(frame: RelaxationArrays, ground: Ground, box: Box, limit: int, above: Active) -> Active:
+def opened(frame: RelaxationArrays, ground: Ground, box: Box, limit: int, above: Active, idle: Array) -> Active:
     """The leaves, rows and pieces of a box, of whose sides and costs only the sides need be filled in.
 
     limit: leaves whose part of the box has a scaled cost >= this are not reached.
     above: what a box around this one left open, with a limit no smaller; or all.
+    idle: (cliques,) those that are left out.
+    Long because what is open of rows, leaves and pieces is written down in one pass each, without a list between.
     """
     rows, trees, axes = len(above.number), len(above.first) - 1, len(frame.grid)
     measure(ground, box)
     low, high = box.low.copy(), box.high.copy()
+    cliques = len(frame.axis) - len(idle)  # the first of their rows
     place = np.empty(rows, np.int32)
     number = np.empty(rows, np.int32)
     open_rows = 0
     for i in range(rows):
         found = state(frame, above.number[i], low, high)
+        if above.number[i] >= cliques and idle[above.number[i] - cliques]:
+            found = WITHIN
         place[i] = -1 if found == WITHIN else -2
         if found == CUTTING:
             place[i] = open_rows
@@ -343,6 +360,8 @@ def opened(frame: RelaxationArrays, ground: Ground, box: Box, limit: int, above:
     begin, end, mask = np.empty(axes, np.int32), np.empty(axes, np.int32), np.zeros(axes, np.int64)
     for j in range(axes):
         begin[j], end[j] = frame.begin[j], frame.begin[j + 1]
+        if j == len(low):
+            continue
         if frame.grid[j]:
             while frame.end_cell[begin[j]] < low[j]:
                 begin[j] += 1
@@ -503,12 +522,13 @@ def gains_of(frame: RelaxationArrays, active: Active) -> tuple[Array, Array]:
 
 @lean
 def cheapest_leaves(
-    active: Active, gain: Array, worth: Array, paid_for: Array, total: float, missing: Array, change: Array
-) -> float:
+    active: Active, gain: Array, worth: Array, paid_for: Array, total: float, missing: Array, change: Array,
+    reached: Array, weight: float,
+) -> float:  # fmt: skip
     """Each tree takes its cheapest leaf; returns `total` with what these cost.
 
     worth: what its rows cost a leaf, see `worths`; paid_for: what is paid for its gain. missing: (C,) the gains are
-    taken off; change: one is added for every row of these leaves.
+    taken off; change: one is added for every row of these leaves, and `weight` to what was taken of leaves, `reached`.
     """
     own = 0.0
     for t in range(len(active.first) - 1):
@@ -518,6 +538,7 @@ def cheapest_leaves(
             if own - paid_for[k] < least:
                 least, found = own - paid_for[k], k
         total += least
+        reached[found] += weight
         for c in range(len(missing)):
             missing[c] -= gain[c, found]
         for i in range(active.at[found], active.at[found + 1]):
@@ -598,13 +619,13 @@ def step_few(moves: Moves, goal: Array, shares: Array, lines: Array, largest: bo
 
 
 @lean
-def to_shares(active: Active, taken: Array) -> None:
-    """How often pieces were taken, as shares of the pieces of each axis."""
-    for j in range(len(active.begin)):
+def to_shares(begin: Array, end: Array, taken: Array) -> None:
+    """How often pieces or leaves were taken, as shares of those of an axis or a tree; begin, end: which these are."""
+    for j in range(len(begin)):
         total = 0.0
-        for piece in range(active.begin[j], active.end[j]):
+        for piece in range(begin[j], end[j]):
             total += taken[piece]
-        for piece in range(active.begin[j], active.end[j]):
+        for piece in range(begin[j], end[j]):
             taken[piece] /= total
 
 
@@ -641,6 +662,7 @@ def ascend(
     )  # fmt: skip
     worth, paid_for = np.empty(leaves + 1), np.empty(leaves)
     paid, taken, chosen = np.empty(len(frame.part)), np.zeros(len(frame.part)), np.empty(axes, np.int32)
+    reached = np.zeros(leaves)
     best, before, idle, weight = -np.inf, -np.inf, 0, 1.0
     aim = target / size
     for turn in range(rounds):
@@ -652,7 +674,7 @@ def ascend(
             for k in range(leaves):
                 paid_for[k] = goal[c] * gain[c, k] + (paid_for[k] if c else 0.0)
         worths(active.rows, price, worth, some)
-        total = cheapest_leaves(active, gain, worth, paid_for, total, moves.goal, change)
+        total = cheapest_leaves(active, gain, worth, paid_for, total, moves.goal, change, reached, weight)
         payments(frame, active, price, paid)
         for n in range(ruled):
             total += lines[n] * costs.slack[n]
@@ -684,8 +706,9 @@ def ascend(
     every = np.zeros(len(prices), prices.dtype)
     for i in range(open_rows):
         every[active.number[i]] = best_price[i] * size
-    to_shares(active, taken)
-    return Climbed(best * size, every, best_goal * size, best_shares, best_lines, taken)
+    to_shares(active.begin, active.end, taken)
+    to_shares(active.first[:-1], active.first[1:], reached)
+    return Climbed(best * size, every, best_goal * size, best_shares, best_lines, taken, reached)
 
 
 @lean
@@ -705,6 +728,17 @@ def of_spots(frame: RelaxationArrays, piece: int, share: float, lines: Array) ->
             return ANYTHING
         least = min(least, own + np.int64(np.floor(added - about * (len(lines) + 4) * 2.0**-50)) - 1)
     return int(least)
+
+
+@lean
+def cost_of_piece(frame: RelaxationArrays, j: int, piece: int, shares: Array, lines: Array) -> int:
+    """What a piece of an axis costs, without its payments, in whole units below; `ANYTHING` where sums may not fit."""
+    if frame.read[j]:
+        return of_spots(frame, piece, shares[j], lines)
+    own: Any = np.int64(frame.part[piece])
+    if shares[j] > 0.0:
+        own += max(0, np.int64(np.floor(shares[j] * float(frame.top[piece]) * (1.0 - 2.0**-50))))
+    return int(own)
 
 
 @compiled
@@ -764,15 +798,9 @@ def proved(
         for piece in range(active.begin[j], active.end[j]):
             pays = paid[piece] + (pays if frame.grid[j] else np.int64(0))
             if frame.grid[j] or (active.mask[j] >> frame.begin_cell[piece]) & 1:
-                if frame.read[j]:
-                    ruled = of_spots(frame, piece, shares[j], lines)
-                    if ruled == ANYTHING:
-                        return NOTHING
-                    least = min(least, np.int64(ruled - pays))
-                    continue
-                own = frame.part[piece] - pays
-                if shares[j] > 0.0:
-                    own += max(0, np.int64(np.floor(shares[j] * float(frame.top[piece]) * (1.0 - 2.0**-50))))
-                least = min(least, np.int64(own))
+                cost: Any = cost_of_piece(frame, j, piece, shares, lines)
+                if cost == ANYTHING:
+                    return NOTHING
+                least = min(least, np.int64(cost - pays))
         total += least
     return int(total)

@@ -21,18 +21,21 @@ from itertools import repeat
 
 import numpy as np
 
-from mace.problem.proof import Leaf, Priced, Prices, Proof, Split, preorder
+from mace.problem.proof import Leaf, Narrow, Priced, Prices, Proof, ProofNode, Split, preorder
 from mace.solve.ensembles.ascent import Active, Climbed
 from mace.solve.ensembles.cells import Forest, Grounded
-from mace.solve.ensembles.priced import AIM, NO_CLIMB, STEP, Closing, Host, Part, PricedNode, Way
-from mace.solve.ensembles.relaxation import DIGITS, Relaxation
+from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.priced import NO_CLIMB, Closing, Host, Narrowing, Part, PricedNode, Way
+from mace.solve.ensembles.relaxation import DIGITS, Effort, Exact, Relaxation
+from mace.solve.ensembles.tightening import Tightening
 from mace.solve.ensembles.trials import Candidate, Look, Trials
 from mace.solve.side_by_side import SideBySide
 
 CLOSED = 2**62  # the key of a box without a point that has the goal
-ROUNDS, FIRST_ROUNDS = 300, 2000  # of dual ascent: in a node, in the box of all allowed points
-GLANCE, PROMISING = 200, 0.75  # rounds, after which it must prove such a part of what is known already to go on
-FIRST_AIM, FIRST_STEP = 1.01, 1.0  # in the box of all allowed points
+GLANCE = Effort(rounds=200, aim=1.01, step=1.0)  # at the box of all allowed points
+PROMISING = 0.75  # the part of what is known already that a glance must prove to go on
+FIRST = Effort(rounds=2000, aim=1.01, step=1.0)  # then
+EACH = Effort(rounds=300)  # in every other box
 WALKS = 10_000  # walks through trees that the plain search may take in one node
 CAUTION = 0.2  # of what is left of a bound must be closed by others before the plain search tries again
 WAITED = 5  # or so many splits
@@ -60,11 +63,12 @@ class Branching:
         self.doubtful: Fraction | None = None
         self.root: PricedNode | None = None
         self.heap: list[tuple[int, int, PricedNode]] = []
-        self.nodes, self.why, self.paused = 0, "", False
-        self.bytes = 24 * sum(len(relaxation.sides.tree) + 200 for relaxation in self.relaxations)  # a node
+        self.nodes, self.why, self.paused, self.prepared = 0, "", False, False
+        self.bytes = 32 * sum(len(relaxation.sides.tree) + 200 for relaxation in self.relaxations)  # a node
         self.promising = 0.0  # the part of the limit that bounds of nodes must have for the plain search to try them
         self.threads = SideBySide(host.jobs)
         self.trials = Trials(grounded, self.relaxations, host, self.threads)
+        self.tightening = Tightening(grounded, self.relaxations, host, self._better)
 
     # ------------------------------------------------------------------------------------------ bounds
 
@@ -73,29 +77,47 @@ class Branching:
 
         known: a key that is proved. Returns the key that the relaxation proves.
         """
-        axes, nothing = len(self.grounded.ground.grid), []
+        nothing = []
         for relaxation in self.relaxations:
-            rows = len(relaxation.sides.tree)
-            compares, lines = len(relaxation.compares), len(relaxation.lines)
-            zero = Climbed(0.0, *map(np.zeros, (rows, compares, axes, lines, 0)))
-            nothing.append(Part(0, relaxation.nothing(), zero))
+            zero = relaxation.nothing()
+            lengths = (len(column) for column in (zero.prices, zero.goal, zero.shares, zero.lines))
+            nothing.append(Part(0, zero, Climbed(0.0, *map(np.zeros, (*lengths, 0, 0)))))
         left = self.host.deadline.left()
         root = self._solved(nothing, GLANCE)
-        if root.key >= PROMISING * known and (rounds := self._first_rounds(left)) > GLANCE:
-            root = self._solved(root.parts, rounds)
+        if root.key >= PROMISING * known and (rounds := self._first_rounds(left)) > GLANCE.rounds:
+            root = self._solved(root.parts, FIRST._replace(rounds=rounds))
         self.root = root
         self._push(root)
         if root.key >= PROMISING * known and not self.host.deadline.over:
             self._round(root)
         return root.key
 
-    def _solved(self, parts: Iterable[Part], rounds: int) -> PricedNode:
+    def _solved(self, parts: Iterable[Part], effort: Effort) -> PricedNode:
         """The box of all allowed points, with better prices than the given ones."""
         ground = self.grounded.ground
         low, high = ground.low.astype(np.int64), ground.high.astype(np.int64)
         opened = [relaxation.open(low, high, self.host.limit) for relaxation in self.relaxations]
-        better = self.threads.each(self._part, zip(self.relaxations, parts, opened, repeat(rounds), strict=False))
-        return PricedNode(low, high, self.host.key_of(low, high), tuple(better))
+        better = self._better(parts, opened, effort)
+        return PricedNode(low, high, self.host.key_of(low, high), better)
+
+    def _better(self, parts: Iterable[Part], opened: list[Active], effort: Effort) -> tuple[Part, ...]:
+        """Better prices of each part of the goal for what a box leaves open of it."""
+        asked = zip(self.relaxations, parts, opened, repeat(effort), strict=False)
+        return tuple(self.threads.each(self._part, asked))
+
+    def _prepare(self) -> None:
+        """Make the bound of the first box as good as it gets, before that is divided."""
+        self.prepared = True
+        root = self.root
+        assert root is not None
+        if root.key >= self.host.limit or self.host.near_enough(root.key):
+            return
+        self.heap.clear()
+        self.tightening.join_cliques(root)
+        self.tightening.narrow(root, [relaxation.whole for relaxation in self.relaxations])
+        heapq.heappush(self.heap, (root.key, 0, root))
+        if not self.host.deadline.over:
+            self._round(root)
 
     def _first_rounds(self, before: float | None) -> int:
         """How many rounds there is time for after a glance; before: the seconds that were left when it began.
@@ -104,11 +126,11 @@ class Branching:
         """
         left = self.host.deadline.left()
         if before is None or left is None or before <= left:
-            return FIRST_ROUNDS
-        return min(FIRST_ROUNDS, int(GLANCE * left / (before - left)))
+            return FIRST.rounds
+        return min(FIRST.rounds, int(GLANCE.rounds * left / (before - left)))
 
     def _part(
-        self, relaxation: Relaxation, parent: Part, active: Active, rounds: int, start: Climbed | None = None
+        self, relaxation: Relaxation, parent: Part, active: Active, effort: Effort, start: Climbed | None = None
     ) -> Part:
         """Better prices than its parent's, or than those to start from, for what a box leaves open, and what they
         prove.
@@ -117,11 +139,9 @@ class Branching:
             return Part(CLOSED, parent.exact, parent.climbed)
         if self.host.deadline.over:
             return parent
-        aim, length = (AIM, STEP) if rounds == ROUNDS else (FIRST_AIM, FIRST_STEP)
-        enough = relaxation.units(self.host.limit)
-        climbed = relaxation.climb(active, start or parent.climbed, rounds, aim * enough, length)
+        climbed = relaxation.climb(active, start or parent.climbed, effort, self.host.limit)
         best: Part | None = None
-        for digits, smallest in ROUNDED if climbed.value >= enough else FINEST:
+        for digits, smallest in ROUNDED if climbed.value >= relaxation.units(self.host.limit) else FINEST:
             exact = relaxation.exact(climbed, digits, smallest)
             key = relaxation.key(relaxation.bound(exact, active), self.grounded.width == 0)
             if best is None or key > best.key:
@@ -138,14 +158,16 @@ class Branching:
         if max(part.key, near) >= self.host.limit or self.host.deadline.over:
             return part
         if (trial := look.trial(cut, side, place)) is not None:
-            return self._part(relaxation, part, trial.active, ROUNDS, trial.climbed)
+            return self._part(relaxation, part, trial.active, EACH, trial.climbed)
         active = relaxation.open(*self.trials.half(node, cut, side), self.host.limit, look.opened[place])
-        return self._part(relaxation, part, active, ROUNDS)
+        return self._part(relaxation, part, active, EACH)
 
     # ------------------------------------------------------------------------------------------ the loop
 
     def run(self, nodes: int | None = None) -> bool:
         """Whether every box was closed; else the deadline is over, the gap was met, or so many nodes were made."""
+        if not self.prepared:
+            self._prepare()
         until = None if nodes is None else self.nodes + nodes
         self.paused = False
         # Invariant: every point of interest lies in a box of the heap, or in one whose doubtful points are noted.
@@ -219,6 +241,7 @@ class Branching:
         for side, half in enumerate(halves):
             own = tuple(parts[side * len(places) : (side + 1) * len(places)])
             child = PricedNode(*half, near[side], own, node, waited=node.waited + 1)
+            self.tightening.narrow(child, look.opened)
             children.append(child)
             gained = max(0, min(child.key, self.host.limit) - node.key) / self.grounded.scale
             self.trials.learn(cut, side, gained)
@@ -238,7 +261,7 @@ class Branching:
                 continue
             for quantile in QUANTILES:
                 cells = ground.start.copy()
-                for columns, begin in zip(relaxation.columns, relaxation.framed.begin[:-1].tolist(), strict=True):
+                for columns, begin in zip(relaxation.columns, relaxation.framed.begin[:-2].tolist(), strict=True):
                     j, items = columns.axis, columns.items
                     here = part.climbed.pieces[begin : begin + len(items)]
                     if ground.grid[j]:
@@ -261,28 +284,57 @@ class Branching:
         """The tree of all boxes, in preorder; open ones are closed by their prices, at the bound that is claimed."""
         assert self.root is not None
         claim = min(self.key, self.host.limit)
+        way = Way(self.relaxations, claim)
 
         def closing(node: PricedNode) -> Leaf | Priced:
             if node.near >= min(part.key for part in node.parts):
                 return Leaf("distance")
-            triples = zip(self.relaxations, node.parts, way.to(node), strict=True)
-            return Priced(tuple(self._written(*triple, claim) for triple in triples))
+            triples = zip(self.relaxations, node.parts, way.to(node)[-1], strict=True)
+            return Priced(tuple(self._written(one, part.exact, active, claim) for one, part, active in triples))
 
-        way = Way(self.relaxations, claim)
-        return preorder(self.root, closing)
+        def opening(node: PricedNode) -> list[ProofNode]:
+            first = self.relaxations[0]
+            found: list[ProofNode] = [first.written_cliques()] if node.parent is None and first.cliques else []
+            if node.narrowing is not None:
+                found.append(self._narrowed(node, node.narrowing, way.to(node)[0], claim))
+            return found
 
-    def _written(self, relaxation: Relaxation, part: Part, active: Active, claim: int) -> Prices:
+        return preorder(self.root, closing, opening)
+
+    def _narrowed(self, node: PricedNode, before: Narrowing, opened: list[Active], claim: int) -> Narrow:
+        """How the narrowing of a box is written. opened: what it left open before."""
+        spans = []
+        for j in np.flatnonzero((before.low != node.low) | (before.high != node.high)).tolist():
+            low, high = int(node.low[j]), int(node.high[j])
+            grid = self.grounded.ground.grid[j]
+            spans.append((j, *(self.grounded.interval(j, low, high) if grid else (low, low))))
+        triples = zip(self.relaxations, before.exact, opened, strict=True)
+        box = (before.low, before.high, node.low, node.high)
+        return Narrow(tuple(spans), tuple(self._written(*triple, claim, box) for triple in triples))
+
+    def _written(
+        self, relaxation: Relaxation, exact: Exact, active: Active, claim: int,
+        narrowing: tuple[Array, Array, Array, Array] | None = None,
+    ) -> Prices:  # fmt: skip
         """The prices of a box, in no more digits than the claim needs: that of a search that was stopped needs few.
 
-        active: what the box leaves open to points below the claim.
+        active: what the box leaves open to points below the claim. narrowing: the box, and what is to be left of it
+        after what the prices take; None where they close all of it.
         """
-        exact = part.exact
+        whole = self.grounded.width == 0
+        enough = relaxation.enough(claim, whole)
+
+        def proves(fewer: Exact) -> bool:
+            if narrowing is None:
+                return relaxation.bound(fewer, active) >= enough
+            return relaxation.narrows(fewer, active, narrowing, enough)
+
         prices = exact.prices * float(1 << exact.coarse)
         known = NO_CLIMB._replace(prices=prices, goal=exact.goal, shares=exact.shares, lines=exact.lines)
         for digits, smallest in ROUNDED:
             if active.empty or DIGITS - digits <= exact.coarse:
                 break
             fewer = relaxation.exact(known, digits, smallest)
-            if relaxation.key(relaxation.bound(fewer, active), self.grounded.width == 0) >= claim:
+            if proves(fewer):
                 return relaxation.prices(fewer, active)
         return relaxation.prices(exact, active)

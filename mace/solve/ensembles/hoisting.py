@@ -16,7 +16,7 @@ import numpy as np
 from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cells import Ground
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.pruning import SPLIT, Reached, Steps, half
+from mace.solve.ensembles.pruning import FIRST, REST, SPLIT, Reached, Steps, half
 from mace.solve.ensembles.walk import Box, side_of
 
 NODE, LEAF = 0, 2  # columns of a row
@@ -25,12 +25,14 @@ NODE, LEAF = 0, 2  # columns of a row
 class Path(NamedTuple):
     """The boxes from the root to a node. D places, J axes.
 
-    node: (D,) their nodes; second: (D,) whether the second child is under way. gone: (D,) whether nothing is left.
+    node: (D,) their nodes; second: (D,) whether the second child is under way; last: (D,) whether the last one is.
+    gone: (D,) whether nothing is left.
     low, high, part, top: (D, J) the boxes and what their sides cost; total: (D, 2) the sum, and the largest.
     """
 
     node: Array
     second: Array
+    last: Array
     gone: Array
     low: Array
     high: Array
@@ -47,24 +49,24 @@ def new_path(steps: Steps, box: Box) -> Path:
     total = np.empty((depth, 2), np.int64)
     total[0] = box.total
     node, second = np.zeros(depth, np.int64), np.zeros(depth, np.int64)
-    return Path(node, second, np.zeros(depth, np.bool_), low, high, part, top, total)
+    return Path(node, second, np.zeros(depth, np.bool_), np.zeros(depth, np.bool_), low, high, part, top, total)
 
 
 @compiled
 def deepest(kind: Array) -> int:
     """How many splits lie above the deepest node."""
     size, found, depth = len(kind), 0, 0
-    second = np.zeros(size + 1, np.bool_)
+    last = np.zeros(size + 1, np.bool_)
     for node in range(size):
         found = max(found, depth)
-        if kind[node] == SPLIT:
-            second[depth] = False
+        if kind[node] in (SPLIT, FIRST, REST):
+            last[depth] = kind[node] != SPLIT
             depth += 1
             continue
-        while depth > 0 and second[depth - 1]:
+        while depth > 0 and last[depth - 1]:
             depth -= 1
         if depth > 0:
-            second[depth - 1] = True
+            last[depth - 1] = True
     return found
 
 
@@ -139,14 +141,15 @@ def hoisted(ground: Ground, reached: Reached, steps: Steps, path: Path, limit: i
                 at[one[LEAF]] = path.node[high]
                 out[written], out[written, NODE] = one, path.node[high]
                 written += 1
-        if steps.kind[node] == SPLIT:
-            path.second[depth] = 0
+        kind = steps.kind[node]
+        if kind in (SPLIT, FIRST, REST):
+            path.second[depth], path.last[depth] = kind == REST, kind != SPLIT
             depth += 1
             enter(ground, steps, path, depth, limit)
             continue
-        while depth > 0 and path.second[depth - 1] == 1:
+        while depth > 0 and path.last[depth - 1]:
             depth -= 1
         if depth > 0:
-            path.second[depth - 1] = 1
+            path.second[depth - 1], path.last[depth - 1] = 1, True
             enter(ground, steps, path, depth, limit)
     return out[:written].copy()

@@ -19,10 +19,7 @@ from mace.solve.ensembles.ascent import Active, Climbed
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.relaxation import Exact, Relaxation
 
-NO_CLIMB = Climbed(0.0, *(np.zeros(0),) * 5)
-# An ascent in a box aims at so many times the limit, and ends there: what is too much is spent on rounding.
-AIM = 1.08
-STEP = 0.3  # how long its first steps are
+NO_CLIMB = Climbed(0.0, *(np.zeros(0),) * 6)
 
 
 class Closing(NamedTuple):
@@ -83,12 +80,21 @@ class Part:
     climbed: Climbed
 
 
+class Narrowing(NamedTuple):
+    """A box before cells were taken from it that are too far, and the multipliers of each part of the goal by which."""
+
+    low: Array
+    high: Array
+    exact: tuple[Exact, ...]
+
+
 @dataclass(slots=True)
 class PricedNode:
     """A box of cells; `near` is its own scaled distance, `split` and `children` are there once it is split.
 
     parent: the box that was split, None of the root.
     waited: how many splits lie between it and the last try of the plain search.
+    narrowing: how the side of the split became this box, None if it is that side.
     """
 
     low: Array
@@ -100,6 +106,7 @@ class PricedNode:
     children: tuple[PricedNode, ...] = ()
     proof: Proof | None = None
     waited: int = 0
+    narrowing: Narrowing | None = None
 
     def forget(self) -> None:
         """Keep of a closed box what its proof needs."""
@@ -116,10 +123,11 @@ class Way:
 
     def __init__(self, relaxations: list[Relaxation], limit: int) -> None:
         self.relaxations, self.limit = relaxations, limit
-        self.steps: list[tuple[PricedNode, list[Active]]] = []  # of the last way
+        # Of the last way: each node with what its boxes leave open of each part of the goal.
+        self.steps: list[tuple[PricedNode, list[list[Active]]]] = []
 
-    def to(self, node: PricedNode) -> list[Active]:
-        """What a node leaves open of each part of the goal, below the limit."""
+    def to(self, node: PricedNode) -> list[list[Active]]:
+        """What a node leaves open of each part of the goal, below the limit: before it was narrowed, and at last."""
         nodes = [node]
         while (parent := nodes[-1].parent) is not None:
             nodes.append(parent)
@@ -127,7 +135,12 @@ class Way:
         shared = sum(1 for one, (other, _) in zip(nodes, self.steps, strict=False) if one is other)
         del self.steps[shared:]
         for one in nodes[shared:]:
-            known = self.steps[-1][1] if self.steps else [relaxation.whole for relaxation in self.relaxations]
-            pairs = zip(self.relaxations, known, strict=True)
-            self.steps.append((one, [r.open(one.low, one.high, self.limit, above) for r, above in pairs]))
+            known = self.steps[-1][1][-1] if self.steps else [relaxation.whole for relaxation in self.relaxations]
+            found = []
+            boxes: list[Narrowing | PricedNode] = [one] if one.narrowing is None else [one.narrowing, one]
+            for box in boxes:
+                pairs = zip(self.relaxations, known, strict=True)
+                known = [relaxation.open(box.low, box.high, self.limit, above) for relaxation, above in pairs]
+                found.append(known)
+            self.steps.append((one, found))
         return self.steps[-1][1]

@@ -41,18 +41,17 @@ from mace.space.axes import Point
 
 _REFUSALS: Kept[str | None] = Kept(1)  # of a question, who asks whether it is taken asks again with it
 _MEMORY = 3 * 2**30
-PATIENCE = 500_000  # walks through trees: searches that end soon after are faster than ascent
-# Leaves of the trees in the ball, above which ascent is dear: the plain search has so many times the walks first,
-# unless ascent proves so many times what that has by then.
-FEW_LEAVES, MORE_PATIENCE, AHEAD = 5000, 12, 1.5
+PATIENCE = 50_000  # walks through trees: searches that end soon after are faster than ascent
+# Leaves of the trees in the ball, above which ascent is dear: the plain search has so many times the walks first, and
+# then so many times these, unless ascent proves so many times what that has by then.
+FEW_LEAVES, MUCH_PATIENCE, MORE_PATIENCE, AHEAD = 5000, 10, 12, 1.5
 # Where ascent is not ahead the plain search is nearly always soon done. If it is not after so many times the walks,
 # ascent goes on even if it leaves so many times as much of the distance open at first.
 LATER, BEHIND = 20, 6.0
-# Where more leaves than this lie in the ball, the plain search hardly ever ends soon after a fifth of its walks, and
-# proofs by ascent are a small part of its size; after a 25th where trees have so few splits above each leaf that bounds
-# from ascent are far better than its own.
-SOME_LEAVES, LESS_PATIENCE = 1000, 5
-SHALLOW, LEAST_PATIENCE = 8, 25
+# Where more leaves than this lie in the ball, trees with so few splits above each leaf that bounds from ascent are far
+# better than its own have a part of these walks; deeper ones have so many times as many, after which a search ends more
+# often.
+SOME_LEAVES, SHALLOW, LESS_PATIENCE, DEEPER_PATIENCE = 1000, 8, 0.4, 2
 A_GLANCE, MANY = 150, 5000  # boxes of a search of sums before the plain one has a try, and in all
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
 
@@ -259,10 +258,11 @@ def _relaxes() -> bool:
 def _patience(search: Plain) -> list[tuple[int, Handover]]:
     """How many walks the plain search may take before the relaxation is asked, and what that must be then."""
     if search.leaves > FEW_LEAVES:
-        return [(PATIENCE, Handover(AHEAD)), (MORE_PATIENCE * PATIENCE, Handover(behind=BEHIND))]
+        first = MUCH_PATIENCE * PATIENCE
+        return [(first, Handover(AHEAD)), (MORE_PATIENCE * first, Handover(behind=BEHIND))]
     first = PATIENCE
     if search.leaves > SOME_LEAVES:
-        first //= LEAST_PATIENCE if search.grounded.depth <= SHALLOW else LESS_PATIENCE
+        first = int(PATIENCE * (LESS_PATIENCE if search.grounded.depth <= SHALLOW else DEEPER_PATIENCE))
     return [(first, Handover()), (LATER * first, Handover(behind=BEHIND))]
 
 

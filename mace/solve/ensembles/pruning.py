@@ -24,6 +24,7 @@ from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.walk import Box, side_of
 
 SPLIT, TREES, CELL, OTHER = 0, 1, 2, 3
+FIRST, REST = 4, 5  # a split of which one child alone is there
 # Columns of an event, of an open split, and of a pruned leaf.
 NODE, COMPARE, TREE, BEGAN, ENDED, WRITTEN, BEFORE = 0, 1, 2, 3, 4, 5, 6
 AXIS, OLD_LOW, OLD_HIGH, EVENTS, DEAD, SECOND, PLACE = 0, 1, 2, 3, 4, 5, 6
@@ -32,7 +33,7 @@ AXIS, OLD_LOW, OLD_HIGH, EVENTS, DEAD, SECOND, PLACE = 0, 1, 2, 3, 4, 5, 6
 class Steps(NamedTuple):
     """A proof tree in preorder, P nodes.
 
-    kind: (P,) SPLIT, TREES, CELL, or OTHER for leaves that say nothing of trees.
+    kind: (P,) SPLIT, FIRST or REST, TREES, CELL, or OTHER for leaves that say nothing of trees.
     axis: (P,) of a split; at: (P,) its cut, local to the axis, or the mask of levels.
     """
 
@@ -361,7 +362,11 @@ def shares(kind: Array) -> Array:
     end[-1] = len(kind)
     for node in range(len(kind) - 1, -1, -1):
         # The first child comes next, and where its tree ends the second one.
-        end[node] = end[end[node + 1]] if kind[node] == SPLIT else node + 1
+        end[node] = node + 1
+        if kind[node] == SPLIT:
+            end[node] = end[end[node + 1]]
+        elif kind[node] in (FIRST, REST):
+            end[node] = end[node + 1]
         share[node] = 2.0 / float(end[node] - node + 1)
     return share
 
@@ -407,16 +412,16 @@ def elaborate(
                 events[count, BEGAN], events[count, ENDED], events[count, WRITTEN] = began, place, began
                 events[count, BEFORE], last[c] = last[c], count
                 count += 1
-        if kind == SPLIT:
+        if kind in (SPLIT, FIRST, REST):
             axis, at = steps.axis[node], steps.at[node]
             if depth == len(open_):
                 open_ = enlarged(open_)
             row = open_[depth]
             row[AXIS], row[OLD_LOW], row[OLD_HIGH], row[EVENTS] = axis, box.low[axis], box.high[axis], count
-            row[DEAD], row[SECOND], row[PLACE] = dead, 0, at
+            row[DEAD], row[SECOND], row[PLACE] = dead, kind != SPLIT, at
             depth += 1
             if not dead:
-                dead = narrow(ground, box, axis, half(ground, axis, at, box.low[axis], box.high[axis], 0))
+                dead = narrow(ground, box, axis, half(ground, axis, at, box.low[axis], box.high[axis], kind == REST))
             continue
         if not dead and kind == TREES:
             upto = needed(aim, lists, reached, events, last, share, front, sums)

@@ -25,16 +25,40 @@ import numpy as np
 
 from mace.base.bits import members
 from mace.base.deadline import NEVER, Deadline
-from mace.problem.proof import Prices
-from mace.solve.ensembles.ascent import ANYTHING, Active, Climbed, RelaxationArrays, ascend, opened, proved, whole
+from mace.problem.proof import Cliques, Prices
+from mace.solve.ensembles.ascent import (
+    ANYTHING,
+    NOTHING,
+    Active,
+    Climbed,
+    RelaxationArrays,
+    ascend,
+    opened,
+    proved,
+    whole,
+)
 from mace.solve.ensembles.cells import Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.narrowing import narrowed
 from mace.solve.ensembles.spots import Spots
 from mace.solve.ensembles.walk import new_box
 
 DIGITS = 40  # binary digits of the limit in units, and of a multiplier of a comparison
 MOST_BITS = 56  # a distance of 1 in units still leaves room for sums
 HUGE = 2**62
+FAINT = 1e-4  # of the limit; cliques whose prices are less are not looked at below
+
+
+class Effort(NamedTuple):
+    """What is spent on the dual ascent in a box.
+
+    rounds: at most. aim: it ends at so many times the limit; what is too much is spent on rounding. step: how long its
+    first steps are, as a part of Polyak's.
+    """
+
+    rounds: int
+    aim: float = 1.08
+    step: float = 0.3
 
 
 class Exact(NamedTuple):
@@ -49,6 +73,13 @@ class Exact(NamedTuple):
     goal: Array
     shares: Array
     lines: Array
+
+    def within(self, active: Active) -> Exact:
+        """The same without the prices of rows that a box does not leave open."""
+        prices = np.zeros_like(self.prices)
+        used = active.number[active.number < len(prices)]
+        prices[used] = self.prices[used]
+        return self._replace(prices=prices)
 
 
 class SideRows(NamedTuple):
@@ -85,6 +116,8 @@ class Relaxation:
         self.ground, self.scale, self.exponent = grounded.ground, grounded.scale, grounded.aim.exponent
         self.roots = grounded.forest.roots
         self.numbers, self.tree, low, high = _leaves(self.ground, forest)
+        self.low, self.high = low, high
+        self.nodes = forest.leaf[self.numbers] - self.roots[self.tree]  # in their trees
         self._aimed(grounded, forest, part)
         self.first_leaf = np.flatnonzero(np.diff(self.tree, prepend=-1))
         self.columns = _columns(self.ground, forest)
@@ -92,6 +125,7 @@ class Relaxation:
         self.spots = Spots(grounded, self.bits)
         self.lines = grounded.lines
         self.sides, self.leaf_of, self.row_of = self._sides(_entered(grounded, forest), low, high, deadline)
+        self.cliques: list[Array] = []
 
     def _aimed(self, grounded: Grounded, forest: Forest, part: int) -> None:
         """What differs between the parts of a goal: which comparisons, what they need, and the gains of leaves."""
@@ -158,7 +192,9 @@ class Relaxation:
             place[here] = np.searchsorted(one.items, sides.cut[here])
         pieces = [self._pieces(one) for one in columns]
         costs = [self._costs(one) for one in columns]
-        begin = np.cumsum([0, *(len(first) for first, _ in pieces)])
+        begin = np.cumsum([0, *(len(first) for first, _ in pieces), 1])  # the last piece is that of cliques
+        read, spots, *of_spots = self.spots.of([(one.axis, *piece) for one, piece in zip(columns, pieces, strict=True)])
+        none = np.zeros(1, np.int64)
         return RelaxationArrays(
             np.append(self.first_leaf, leaves),
             at,
@@ -169,14 +205,35 @@ class Relaxation:
             cut,
             sides.side,
             place,
-            grid,
+            np.append(grid, True),
             begin,
-            np.concatenate([first for first, _ in pieces]),
-            np.concatenate([last for _, last in pieces]),
-            self._units(np.concatenate([part for part, _ in costs])),
-            self._units(np.concatenate([top for _, top in costs])),
-            *self.spots.of([(one.axis, *piece) for one, piece in zip(columns, pieces, strict=True)]),
+            np.concatenate([*(first for first, _ in pieces), none]),
+            np.concatenate([*(last for _, last in pieces), none]),
+            self._units(np.concatenate([*(part for part, _ in costs), none])),
+            self._units(np.concatenate([*(top for _, top in costs), none])),
+            np.append(read, False),
+            np.append(spots, spots[-1]),
+            *of_spots,
         )
+
+    def add(self, cliques: Sequence[Array]) -> None:
+        """Add rows of cliques, each as its leaves by place in `tree`, to those that there are."""
+        frame, rows = self.framed, len(self.framed.axis)
+        leaf = np.repeat(np.arange(len(self.tree)), np.diff(frame.at))
+        leaf = np.concatenate([leaf, *cliques])
+        row = np.concatenate([frame.rows, *(np.full(len(one), rows + n) for n, one in enumerate(cliques))])
+        at = np.concatenate([[0], np.cumsum(np.bincount(leaf, minlength=len(self.tree)))])
+
+        def more(column: Array, value: int) -> Array:
+            return np.append(column, np.full(len(cliques), value, column.dtype))
+
+        # Their side is the whole piece: what lies above a cut before it.
+        self.framed = frame._replace(
+            at=at, rows=row[np.lexsort((row, leaf))], axis=more(frame.axis, len(frame.grid) - 1),
+            cut=more(frame.cut, -1), side=more(frame.side, 1), place=more(frame.place, -1),
+        )  # fmt: skip
+        self.whole = whole(self.framed)
+        self.cliques = [*self.cliques, *cliques]
 
     def _units(self, costs: Array) -> Array:
         """Scaled costs in units, rounded down."""
@@ -206,31 +263,43 @@ class Relaxation:
             return np.zeros(len(first), np.int64), np.zeros(len(first), np.int64)
         return np.where(away, ground.part[near], 0), np.where(away, ground.top[near], 0)
 
-    def open(self, low: Array, high: Array, limit: int, above: Active | None = None) -> Active:
+    def open(
+        self, low: Array, high: Array, limit: int, above: Active | None = None, paid: Array | None = None
+    ) -> Active:
         """What a box of cells and masks leaves open to points at a scaled distance below a limit.
 
         above: what a larger box left open, with a limit no smaller; None looks at all leaves.
+        paid: prices by row; cliques without one are left out, but for those that it says nothing of. None: all stay.
         """
         box = new_box(len(low))
         box.low[:], box.high[:] = low, high
-        return opened(self.framed, self.ground, box, limit, above or self.whole)
+        idle = np.zeros(len(self.cliques), np.bool_)
+        if paid is not None:
+            rows = paid[len(self.sides.tree) :]
+            idle[: len(rows)] = rows < FAINT * 2.0**DIGITS
+        return opened(self.framed, self.ground, box, limit, above or self.whole, idle)
 
     def units(self, scaled: int) -> float:
         """A scaled distance in the units of the relaxation, nearly."""
         return math.ldexp(scaled / self.scale, self.bits)
 
-    def climb(self, active: Active, start: Climbed, rounds: int, target: float, length: float) -> Climbed:
-        """Some rounds of dual ascent from given multipliers; target: enough, in units; length: of the first steps."""
+    def climb(self, active: Active, start: Climbed, effort: Effort, limit: int) -> Climbed:
+        """Better multipliers than given ones, by dual ascent towards a scaled distance."""
+        rounds, aim, step = effort
         return ascend(
-            self.framed, active, start.prices, start.goal, start.shares, start.lines, float(1 << DIGITS), target,
-            rounds, self.largest, length,
+            self.framed, active, self._each(start.prices), start.goal, start.shares, start.lines, float(1 << DIGITS),
+            aim * self.units(limit), rounds, self.largest, step,
         )  # fmt: skip
+
+    def _each(self, prices: Array) -> Array:
+        """Prices by row, 0 for cliques that came later."""
+        return np.append(prices, np.zeros(len(self.framed.axis) - len(prices), prices.dtype))
 
     # ------------------------------------------------------------------------------------------ whole numbers
 
     def nothing(self) -> Exact:
         """Multipliers that are all 0."""
-        rows, axes = len(self.sides.tree), len(self.ground.grid)
+        rows, axes = len(self.sides.tree), len(self.framed.grid)
         compares, lines = len(self.compares), len(self.lines)
         return Exact(np.zeros(rows, np.int64), 0, np.zeros(compares), np.zeros(axes), np.zeros(lines))
 
@@ -255,8 +324,29 @@ class Relaxation:
 
     def bound(self, exact: Exact, active: Active) -> int:
         """No point of a box that has the part of the goal is nearer, in units."""
-        given = (exact.prices << exact.coarse, exact.goal, exact.shares, exact.lines)
+        given = (self._each(exact.prices << exact.coarse), exact.goal, exact.shares, exact.lines)
         return proved(self.framed, active, *given, self.framed.need)
+
+    def narrow(self, exact: Exact, active: Active, low: Array, high: Array, enough: int) -> tuple[Array, Array]:
+        """What a box has left where prices prove that points elsewhere in it are at `enough` units; see `narrowed`."""
+        low, high = low.copy(), high.copy()
+        spare, prices = enough - self.bound(exact, active), self._each(exact.prices << exact.coarse)
+        if spare > 0:
+            narrowed(self.framed, active, prices, exact.shares, exact.lines, spare, low, high)
+        return low, high
+
+    def narrows(self, exact: Exact, active: Active, box: tuple[Array, Array, Array, Array], enough: int) -> bool:
+        """Whether prices take from a box, the first two, all that a smaller one, the last two, has not."""
+        if (bound := self.bound(exact, active)) >= enough:
+            return True
+        low, high = self.narrow(exact, active, *box[:2], enough)
+        inside = np.where(self.ground.grid, low >= box[2], low & ~box[2] == 0)
+        return bool(bound > NOTHING and (inside & (high <= box[3])).all())
+
+    def enough(self, limit: int, whole: bool) -> int:
+        """The least bound whose key is a scaled distance, or more; whole: as in `key`."""
+        unit = Fraction(2) ** self.bits / self.scale
+        return math.floor((limit - 1) * unit) + 1 if whole else math.ceil(limit * unit)
 
     def key(self, bound: int, whole: bool) -> int:
         """The scaled distance that a bound proves; whole: every distance is whole, so that the next one counts."""
@@ -267,7 +357,9 @@ class Relaxation:
 
     def prices(self, exact: Exact, active: Active) -> Prices:
         """What a certificate says of the multipliers in a box; those of sides that no cut divides are left out."""
-        used = active.number[exact.prices[active.number] > 0]
+        known = active.number[active.number < len(exact.prices)]
+        used = known[exact.prices[known] > 0]
+        used, cliques = used[used < len(self.sides.tree)], used[used >= len(self.sides.tree)]
         trees = self.sides.tree[used]
         nodes = self.sides.node[used] - self.roots[trees]
         unit = Fraction(2) ** (exact.coarse - self.bits)
@@ -275,7 +367,13 @@ class Relaxation:
         written = sorted(zip(trees.tolist(), nodes.tolist(), exact.prices[used].tolist(), strict=True))
         shares = {j: Fraction(share) for j, share in enumerate(exact.shares.tolist()) if share}
         goal = tuple(Fraction(q) * factor for q in exact.goal.tolist())
-        return Prices(goal, shares, unit, tuple(written), rules=self.spots.rules(exact.lines))
+        priced = zip((cliques - len(self.sides.tree)).tolist(), exact.prices[cliques].tolist(), strict=True)
+        return Prices(goal, shares, unit, tuple(written), rules=self.spots.rules(exact.lines), cliques=tuple(priced))
+
+    def written_cliques(self) -> Cliques:
+        """What a certificate says of the cliques."""
+        pairs = ((self.tree[one].tolist(), self.nodes[one].tolist()) for one in self.cliques)
+        return Cliques(tuple(tuple(zip(*pair, strict=True)) for pair in pairs))
 
 
 # ---------------------------------------------------------------------------------------------- the forest's arrays

@@ -18,14 +18,14 @@ import numpy as np
 from mace.solve.ensembles.ascent import Active, Climbed
 from mace.solve.ensembles.cells import Grounded
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.priced import AIM, STEP, Host, PricedNode
-from mace.solve.ensembles.relaxation import Relaxation
+from mace.solve.ensembles.priced import Host, PricedNode
+from mace.solve.ensembles.relaxation import Effort, Relaxation
 from mace.solve.side_by_side import SideBySide
 
 CANDIDATES = 6  # cuts of axes about which little is known that are tried in one node
 RELIABLE = 2  # how often an axis was split, or tried, until what that gained is believed
 PROMISED = 5  # cuts that promise most, by what is believed, that are tried too
-ROUNDS = 40  # of dual ascent in a trial
+TRIAL = Effort(rounds=40)
 LEAST_MOVED = 0.05  # shares are known about so well
 
 
@@ -83,7 +83,8 @@ class Trials:
     def choose(self, node: PricedNode) -> tuple[Look, Candidate | None]:
         """The cut whose two sides promise the best bounds, None if the relaxation is whole; and what was seen."""
         limit = self.host.limit
-        opened = [relaxation.open(node.low, node.high, limit) for relaxation in self.relaxations]
+        pairs = zip(self.relaxations, node.parts, strict=True)
+        opened = [one.open(node.low, node.high, limit, paid=part.climbed.prices) for one, part in pairs]
         look = Look(limit, opened, min(range(len(node.parts)), key=lambda p: node.parts[p].key), {})
         wanted = self._wanted(node, look.place)
         sides = [(one, side) for one in wanted for side in (0, 1)]
@@ -144,14 +145,14 @@ class Trials:
         relaxation, part = self.relaxations[look.place], node.parts[look.place]
         active = relaxation.open(*self.half(node, cut, side), look.limit, look.opened[look.place])
         most = relaxation.units(look.limit)
-        climbed = None if active.empty else relaxation.climb(active, part.climbed, ROUNDS, AIM * most, STEP)
+        climbed = None if active.empty else relaxation.climb(active, part.climbed, TRIAL, look.limit)
         value = most if climbed is None else min(climbed.value, most)
         return Trial(active, climbed, max(0.0, value - part.climbed.value) * math.ldexp(1.0, -relaxation.bits))
 
     def _candidates(self, relaxation: Relaxation, pieces: Array, node: PricedNode) -> list[Candidate]:
         """Of every axis the cut, or level, that is most undecided, the most undecided first."""
         found = []
-        for columns, begin in zip(relaxation.columns, relaxation.framed.begin[:-1].tolist(), strict=True):
+        for columns, begin in zip(relaxation.columns, relaxation.framed.begin[:-2].tolist(), strict=True):
             j, items = columns.axis, columns.items
             if not len(items):
                 continue

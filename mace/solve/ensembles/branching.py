@@ -40,7 +40,7 @@ WALKS = 10_000  # walks through trees that the plain search may take in one node
 CAUTION = 0.2  # of what is left of a bound must be closed by others before the plain search tries again
 WAITED = 5  # or so many splits
 OFFERS = 60  # nodes near whose shares points with the goal are looked for; in later ones around the best point
-REPAIRS = 2  # of the best point, a node
+REPAIRS, IN_VAIN, SELDOM = 2, 60, 4  # of the best point, a node; after so many that found none, in one node of four
 QUANTILES = (0.5, 0.2, 0.8)  # of the shares of pieces: where they are looked for
 # Digits of prices, and the part of the limit below which they are dropped: more is written only where less does not
 # prove enough.
@@ -64,6 +64,7 @@ class Branching:
         self.root: PricedNode | None = None
         self.heap: list[tuple[int, int, PricedNode]] = []
         self.nodes, self.why, self.paused, self.prepared = 0, "", False, False
+        self.vain = 0  # repairs since the last that found a nearer point
         self.bytes = 32 * sum(len(relaxation.sides.tree) + 200 for relaxation in self.relaxations)  # a node
         self.promising = 0.0  # the part of the limit that bounds of nodes must have for the plain search to try them
         self.threads = SideBySide(host.jobs)
@@ -172,8 +173,7 @@ class Branching:
         self.paused = False
         # Invariant: every point of interest lies in a box of the heap, or in one whose doubtful points are noted.
         while self.heap:
-            for _ in range(REPAIRS if self.nodes >= OFFERS else 0):
-                self.host.repair()
+            self._repair()
             key, _, node = self.heap[0]
             if key >= self.host.limit:
                 return True
@@ -203,6 +203,15 @@ class Branching:
                 return False
             self._divide(node, look, cut)
         return True
+
+    def _repair(self) -> None:
+        """Look for a nearer point around the best one, the more seldom the longer that finds none."""
+        if self.nodes < OFFERS or (self.vain >= IN_VAIN and self.nodes % SELDOM):
+            return
+        for _ in range(REPAIRS):
+            before = self.host.limit
+            self.host.repair()
+            self.vain = self.vain + 1 if self.host.limit == before else 0
 
     def _closed(self, node: PricedNode, closing: Closing) -> bool:
         """Whether the plain search closed a box; its proof and its doubt are kept."""

@@ -46,7 +46,7 @@ from mace.solve.ensembles.walk import new_box
 DIGITS = 40  # binary digits of the limit in units, and of a multiplier of a comparison
 MOST_BITS = 56  # a distance of 1 in units still leaves room for sums
 HUGE = 2**62
-FAINT = 1e-4  # of the limit; cliques whose prices are less are not looked at below
+FAINT = 3e-5  # of the limit; cliques whose prices are less are not looked at below
 
 
 class Effort(NamedTuple):

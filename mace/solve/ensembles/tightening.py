@@ -21,10 +21,10 @@ from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.priced import Host, Narrowing, Part, PricedNode
 from mace.solve.ensembles.relaxation import Effort, Exact, Relaxation
 
-TURNS, JOINED = 8, Effort(rounds=100, step=0.1)  # of looking for cliques, and what is spent on the bound with new ones
+TURNS, JOINED = 16, Effort(rounds=100, step=0.1)  # of looking for cliques, and what is spent on the bound with new ones
 MOST_LEAVES = 10_000  # any two of which are looked at for cliques,
 PAIRS, AT_MOST = 2e8, 0.05  # so many a second, about; and the part of the time left that this may take
-WORTH, AGAIN = 0.9, Effort(rounds=150)  # a box is narrowed to no more than this part of its leaves, and climbed again
+WORTH, AGAIN = 0.95, Effort(rounds=150)  # a box is narrowed to no more than this part of its leaves, and climbed again
 
 Better = Callable[[Iterable[Part], list[Active], Effort], tuple[Part, ...]]
 

@@ -25,7 +25,7 @@ from mace.solve.side_by_side import SideBySide
 CANDIDATES = 6  # cuts of axes about which little is known that are tried in one node
 RELIABLE = 2  # how often an axis was split, or tried, until what that gained is believed
 PROMISED = 5  # cuts that promise most, by what is believed, that are tried too
-TRIAL = Effort(rounds=40)
+TRIAL = Effort(rounds=60)
 LEAST_MOVED = 0.05  # shares are known about so well
 
 

@@ -13,6 +13,7 @@ first of the largest; the link "log" predicts exp(score).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -96,47 +97,64 @@ def _term(model: Any, number: int, some: tuple[int, ...], values: Any, columns: 
         shape.append(len(kept) + (0 if isinstance(bins, dict) else 1))
     if grid.shape != (*shape, *([outputs] if outputs > 1 else [])):
         raise ModelError(f"{where} has scores of shape {grid.shape}, its bins are {tuple(shape)}")
-    grown = _Grown(where, columns, outputs)
-    grown.add(axes, grid.reshape(*shape, outputs)[np.ix_(*keep)])
-    return grown.tree()
+    return _Grown(axes, grid.reshape(*shape, outputs)[np.ix_(*keep)]).tree(where, columns)
 
 
 class _Grown:
-    """The nodes of a tree that is being made."""
+    """A tree that is being made over some axes. A row is a choice of bins of the first so many of them, by its number.
 
-    def __init__(self, where: str, columns: int, outputs: int) -> None:
-        self.where, self.columns, self.outputs = where, columns, outputs
-        self.nodes: list[tuple[int, float]] = []  # column and threshold; -1 for a leaf
-        self.children: list[tuple[int, int]] = []
-        self.values: list[Floats] = []
+    turns:    for each number of axes, and each row of these, the bins of the next axis that differ from the one after.
+    constant: likewise, whether all that the row holds is the same.
+    """
 
-    def add(self, axes: Sequence[_Axis], grid: Floats) -> int:
-        """The root of a tree over these axes: missing values of the first one, then its bins."""
-        if not axes or (grid == grid.reshape(-1, self.outputs)[0]).all():
-            return self._node(-1, 0.0, grid.reshape(-1, self.outputs)[0])
-        node = self._node(axes[0].column, _LAST, np.zeros(self.outputs))  # every number is up to it
-        present = self._halves(axes, grid[1:], 0, len(grid) - 1)
-        self.children[node] = present, self.add(axes[1:], grid[0])
+    def __init__(self, axes: Sequence[_Axis], grid: Floats) -> None:
+        self.axes, self.shape = axes, grid.shape[:-1]
+        self.values = grid.reshape(-1, grid.shape[-1])
+        self.turns: list[list[list[int]]] = []
+        self.constant: list[list[bool]] = []
+        # Found for all rows at once: comparing bin by bin, in every node, takes fifteen times as long as all else here.
+        for depth, bins in enumerate(self.shape):
+            rows = grid.reshape(math.prod(self.shape[:depth]), bins, -1)
+            self.turns.append([np.flatnonzero(row).tolist() for row in (rows[:, 1:] != rows[:, :-1]).any(axis=2)])
+            whole = grid.reshape(len(rows), -1, grid.shape[-1])
+            self.constant.append((whole == whole[:, :1]).all(axis=(1, 2)).tolist())
+        # Of every node, -1 where there is none: the column and the last number of the left side, the children, and of a
+        # leaf its place in `values`.
+        self.column, self.left, self.right, self.place = (list[int]() for _ in range(4))
+        self.threshold: list[float] = []
+
+    def add(self, depth: int, row: int) -> int:
+        """The root of a tree over the axes from `depth` on: missing values of the first one, then its bins."""
+        if depth == len(self.axes) or self.constant[depth][row]:
+            return self._node(-1, 0.0, row * math.prod(self.shape[depth:]))
+        node = self._node(self.axes[depth].column, _LAST)  # every number is up to it
+        turns = self.turns[depth][row]
+        self.left[node] = self._halves(depth, row, turns[1:] if turns[:1] == [0] else turns, 1)
+        self.right[node] = self.add(depth + 1, row * self.shape[depth])
         return node
 
-    def _halves(self, axes: Sequence[_Axis], bins: Floats, low: int, high: int) -> int:
-        """The root of a tree over the bins low..high - 1 of the first axis."""
-        turns = [k for k in range(low, high - 1) if not np.array_equal(bins[k], bins[k + 1])]
+    def _halves(self, depth: int, row: int, turns: Sequence[int], low: int) -> int:
+        """The root of a tree over the bins of an axis from `low` on, up to what lies behind the last of some turns."""
         if not turns:
-            return self.add(axes[1:], bins[low])
-        middle = turns[len(turns) // 2]
-        node = self._node(axes[0].column, axes[0].ends[middle], np.zeros(self.outputs))
-        self.children[node] = self._halves(axes, bins, low, middle + 1), self._halves(axes, bins, middle + 1, high)
+            return self.add(depth + 1, row * self.shape[depth] + low)
+        middle = len(turns) // 2
+        turn = turns[middle]
+        node = self._node(self.axes[depth].column, self.axes[depth].ends[turn - 1])
+        self.left[node] = self._halves(depth, row, turns[:middle], low)
+        self.right[node] = self._halves(depth, row, turns[middle + 1 :], turn + 1)
         return node
 
-    def _node(self, column: int, threshold: float, value: Floats) -> int:
-        self.nodes.append((column, threshold))
-        self.children.append((-1, -1))
-        self.values.append(value)
-        return len(self.nodes) - 1
+    def _node(self, column: int, threshold: float, place: int = -1) -> int:
+        self.column.append(column)
+        self.threshold.append(threshold)
+        self.left.append(-1)
+        self.right.append(-1)
+        self.place.append(place)
+        return len(self.place) - 1
 
-    def tree(self) -> Tree:
+    def tree(self, where: str, columns: int) -> Tree:
         """All nodes, checked."""
-        column, threshold = zip(*self.nodes, strict=True)
-        left, right = zip(*self.children, strict=True)
-        return checked_tree(self.where, self.columns, left, right, column, threshold, np.array(self.values))
+        self.add(0, 0)
+        place = np.array(self.place)
+        values = np.where(place[:, None] >= 0, self.values[place], 0.0)
+        return checked_tree(where, columns, self.left, self.right, self.column, self.threshold, values)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.cache import Recent
-from mace.solve.ensembles.cells import Forest, Ground, Grounded
+from mace.solve.ensembles.cells import Grounded
 from mace.solve.ensembles.cuts import Array
 
 MOST_CELLS = 2_000_000  # of all tables
@@ -60,15 +60,6 @@ class Terms(NamedTuple):
     adds: Array
 
 
-class Ladder(NamedTuple):
-    """kind: the class of each cell of an axis. below, above: nodes, one less than there are classes."""
-
-    axis: int
-    kind: Array
-    below: Array
-    above: Array
-
-
 class _Made(NamedTuple):
     """Terms, and the arrays that they were made of: as long as they are kept, nothing else has their identity."""
 
@@ -103,162 +94,241 @@ def cropped(terms: Terms, kept: Array) -> Terms:
     )
 
 
+class _Tested(NamedTuple):
+    """L ladders, those of trees of one axis first, and R nodes with a test: what they are of.
+
+    singles, tables: the trees with one axis, and with two. tree, axis: (L,) of a ladder. cells: (J,) of every axis.
+    inner: (R,) nodes; of: (R,) their ladders. second: (R,) whether that is the second one of its tree.
+    """
+
+    singles: Array
+    tables: Array
+    tree: Array
+    axis: Array
+    cells: Array
+    inner: Array
+    of: Array
+    second: Array
+
+
+class _Rungs(NamedTuple):
+    """The rungs of all ladders, and where the nodes of `_Tested` stand on them.
+
+    kinds: (L + 1,) where the classes of the cells of a ladder begin in `kind`. begin, below, above: as in `Terms`.
+    up_to:  (R,) how many classes the lower side of a node's test has; turned: (R,) whether that is its right side.
+    """
+
+    kinds: Array
+    kind: Array
+    begin: Array
+    below: Array
+    above: Array
+    up_to: Array
+    turned: Array
+
+
 def _terms(grounded: Grounded) -> Terms | None:
-    ground, forest = grounded.ground, grounded.forest
-    ends = [*forest.roots[1:].tolist(), len(forest.test)]
-    spans = list(zip(forest.roots.tolist(), ends, strict=True))
-    tested = []
-    for root, end in spans:
-        axes = np.unique(forest.test[root:end, 0])
-        tested.append(axes[axes >= 0].tolist())
-        if len(tested[-1]) > 2:  # as the first tree of most models does
-            return None
-    singles: list[tuple[int, Ladder, Array]] = []
-    tables: list[tuple[int, Ladder, Ladder, Array]] = []
-    fixed = 0
-    for tree, (root, end) in enumerate(spans):
-        ladders = [_ladder(grounded, root, end, axis) for axis in tested[tree]]
-        some = [one for one in ladders if one is not None]
-        if len(some) < len(ladders):
-            return None
-        if not some:
-            fixed += int(forest.gain[0][root])
-        elif len(some) == 1:
-            singles.append((tree, some[0], _reached(ground, forest, root, some)))
-        else:
-            tables.append((tree, some[0], some[1], _reached(ground, forest, root, some)))
-    if not singles and not tables or sum(leaf.size for *_, leaf in tables) > MOST_CELLS:
+    tested = _tested(grounded) if len(grounded.forest.roots) else None
+    if tested is None or not len(tested.tree):
         return None
-    return _together(grounded, fixed, singles, tables)
-
-
-def _cells(grounded: Grounded, axis: int) -> int:
-    """How many cells or levels an axis has."""
-    ground = grounded.ground
-    return len(grounded.cuts(axis)) + 1 if ground.grid[axis] else int((ground.order[axis] >= 0).sum())
-
-
-def _ladder(grounded: Grounded, root: int, end: int, axis: int) -> Ladder | None:
-    """The classes of an axis for the tree whose nodes are root..end - 1; None if they stand in no order."""
-    ground, test = grounded.ground, grounded.forest.test
-    inner = root + np.flatnonzero(test[root:end, 0] == axis)
-    count = _cells(grounded, axis)
-    if ground.grid[axis]:
-        inner = inner[(test[inner, 1] >= 0) & (test[inner, 1] < count - 1)]  # others lie outside of the range
-        cuts, one = np.unique(test[inner, 1], return_index=True)
-        kind = np.searchsorted(cuts, np.arange(count))
-        return Ladder(axis, kind, test[inner[one], 2] - root, test[inner[one], 3] - root)
-    every = (1 << count) - 1
-    sides: dict[int, tuple[int, int]] = {}
-    for node in inner.tolist():
-        mask = int(ground.at[ground.base[axis] + test[node, 1]]) & every
-        left, right = int(test[node, 2]) - root, int(test[node, 3]) - root
-        if 0 < mask < every and mask not in sides and every & ~mask not in sides:
-            sides[mask] = left, right
-    # Each test one way or the other, so that each holds the one before: the one that has no level of the others first.
-    chain: list[tuple[int, tuple[int, int]]] = []
-    first = min((min(mask, every & ~mask, key=int.bit_count) for mask in sides), key=int.bit_count, default=0)
-    for mask, (left, right) in sides.items():
-        turned = mask & first != first
-        chain.append((every & ~mask, (right, left)) if turned else (mask, (left, right)))
-    chain.sort(key=lambda one: one[0].bit_count())
-    if any(small & ~large for (small, _), (large, _) in pairwise(chain)):
+    rungs = _rungs(grounded, tested)
+    if rungs is None:
         return None
-    kind = np.array([sum(not mask >> level & 1 for mask, _ in chain) for level in range(count)], np.int64)
-    nodes = np.array([pair for _, pair in chain], np.int64).reshape(-1, 2)
-    return Ladder(axis, kind, nodes[:, 0], nodes[:, 1])
+    pairs = len(tested.singles) + 2 * np.arange(len(tested.tables))
+    classes = np.diff(rungs.begin)
+    table = _ends(classes[pairs] * classes[pairs + 1])
+    if table[-1] > MOST_CELLS:
+        return None
+    return _together(grounded, tested, rungs, table)
 
 
-def _reached(ground: Ground, forest: Forest, root: int, ladders: list[Ladder]) -> Array:
-    """The leaf that each combination of classes reaches: of shape (classes,), or (classes, classes)."""
-    # Of a class without a cell any one will do.
-    some = [np.array([np.argmax(one.kind == k) for k in range(len(one.below) + 1)]) for one in ladders]
-    shape = tuple(map(len, some))
-    point = dict(zip([one.axis for one in ladders], np.meshgrid(*some, indexing="ij"), strict=True))
-    flat = {axis: cells.ravel() for axis, cells in point.items()}
-    node = np.full(int(np.prod(shape)), root)
-    while len(here := np.flatnonzero(forest.test[node, 0] >= 0)):
-        test = forest.test[node[here]].astype(np.int64)
-        left = np.zeros(len(here), bool)
-        for axis, cells in flat.items():
-            mine = test[:, 0] == axis
-            if ground.grid[axis]:
-                left[mine] = cells[here[mine]] <= test[mine, 1]
-            else:
-                left[mine] = ground.at[ground.base[axis] + test[mine, 1]] >> cells[here[mine]] & 1
-        node[here] = np.where(left, test[:, 2], test[:, 3])
-    return node.reshape(shape)
+def _tested(grounded: Grounded) -> _Tested | None:
+    """Which axes each tree tests; None where one tests more than two."""
+    forest, ground = grounded.forest, grounded.ground
+    ends = np.append(forest.roots[1:], len(forest.test))
+    first = forest.test[: ends[0], 0]
+    if len(np.unique(first[first >= 0])) > 2:  # as the first tree of most models does
+        return None
+    inner = np.flatnonzero(forest.test[:, 0] >= 0)
+    axis = forest.test[inner, 0]
+    tree = np.repeat(np.arange(len(ends)), ends - forest.roots)[inner]
+    some = np.zeros((len(ends), len(ground.grid)), bool)
+    some[tree, axis] = True
+    count = some.sum(axis=1)
+    if (count > 2).any():
+        return None
+    singles, tables = np.flatnonzero(count == 1), np.flatnonzero(count == 2)
+    owner = np.concatenate([singles, tables.repeat(2)])
+    axes = np.concatenate([np.nonzero(some[trees])[1] for trees in (singles, tables)])
+    number = np.zeros(some.shape, np.int32)
+    number[owner, axes] = np.arange(len(owner))
+    of = number[tree, axis]
+    cells = np.diff(ground.base, append=len(ground.at)) + 1
+    cells[~ground.grid] = (ground.order[~ground.grid] >= 0).sum(axis=1)
+    return _Tested(singles, tables, owner, axes, cells, inner, of, (of >= len(singles)) & ((of - len(singles)) % 2 > 0))
 
 
-def _together(
-    grounded: Grounded,
-    fixed: int,
-    singles: list[tuple[int, Ladder, Array]],
-    tables: list[tuple[int, Ladder, Ladder, Array]],
-) -> Terms:
-    ladders = [one for _, one, _ in singles] + [one for _, *two, _ in tables for one in two]
-    trees = [tree for tree, _, _ in singles] + [tree for tree, _, _, _ in tables for _ in range(2)]
-    axis = np.unique([one.axis for one in ladders])
-    sizes = [_cells(grounded, j) for j in axis.tolist()]
-    first = np.concatenate([[0], np.cumsum(sizes)])
-    gains = grounded.forest.gain[0]
-    gain = [gains[leaf] for _, _, leaf in singles]
-    whole = np.zeros(int(first[-1]), np.int64)
-    for (_, one, _), own in zip(singles, gain, strict=True):
-        j = int(np.searchsorted(axis, one.axis))
-        whole[first[j] : first[j + 1]] += own[one.kind]
-    classes = [len(one.below) + 1 for one in ladders]
-    on = np.searchsorted(axis, [one.axis for one in ladders])
-    pairs = np.arange(len(singles), len(ladders))
-    order = pairs[np.argsort(on[pairs], kind="stable")]
-    boxes = [_boxes(leaf) for *_, leaf in tables]
-    starts = np.cumsum([0, *(len(one.nodes) for one in boxes)])[:-1].tolist()
-    none = np.zeros(0, np.int64)
-    last = np.full(1, -1)
-
-    def ends(counts: list[int]) -> Array:
-        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
-    return Terms(
-        axis,
-        first,
-        np.concatenate([np.arange(size) for size in sizes]),
-        whole.astype(np.float64),
-        fixed,
-        np.array(trees, np.int64),
-        on,
-        ends([len(one.kind) for one in ladders])[:-1],
-        np.concatenate([one.kind for one in ladders]).astype(np.int64),
-        ends(classes),
-        np.concatenate([*gain, *(np.zeros(n) for n in classes[len(singles) :])]).astype(np.float64),
-        np.concatenate([part for one in ladders for part in (one.below, last)]).astype(np.int64),
-        np.concatenate([part for one in ladders for part in (one.above, last)]).astype(np.int64),
-        np.searchsorted(on[order], np.arange(len(axis) + 1)),
-        order,
-        ends([leaf.size for *_, leaf in tables]),
-        np.concatenate([none, *(gains[leaf].ravel() for *_, leaf in tables)]).astype(np.float64),
-        np.concatenate([none, *(one.which + start for one, start in zip(boxes, starts, strict=True))]),
-        np.concatenate([none.reshape(0, 4), *(one.box for one in boxes)]),
-        np.concatenate([none, *(gains[one.nodes] for one in boxes)]).astype(np.float64),
-    )
+def _rungs(grounded: Grounded, tested: _Tested) -> _Rungs | None:
+    """The ladders; None where tests of levels stand in no order."""
+    ground, forest, cells = grounded.ground, grounded.forest, tested.cells[tested.axis]
+    # Of each ladder every test that its axis may have, from the one that no cell passes to the one that all pass.
+    places = _ends(cells + 1)
+    cut, turned = forest.test[tested.inner, 1].astype(np.int64), np.zeros(len(tested.inner), bool)
+    chains: list[tuple[int, Array]] = []
+    for ladder in np.flatnonzero(~ground.grid[tested.axis]).tolist():
+        here = np.flatnonzero(tested.of == ladder)
+        chain = _chain(grounded.cuts(int(tested.axis[ladder])), cut[here], int(cells[ladder]))
+        if chain is None:
+            return None
+        cut[here], turned[here], kind = chain
+        chains.append((ladder, kind))
+    at = places[tested.of] + cut + 1
+    node = np.full(places[-1], -1)
+    node[at[::-1]] = tested.inner[::-1]  # of those with the same test the first, which is assigned last
+    last = places[1:] - 1
+    node[places[:-1]] = node[last] = -1
+    there = node >= 0
+    there[last] = True
+    rank: Array = np.cumsum(there)
+    before = np.concatenate([[0], rank[last]])
+    rank -= before[:-1].repeat(cells + 1)
+    kind = np.delete(rank, last)
+    kinds = _ends(cells)
+    for ladder, own in chains:
+        kind[kinds[ladder] : kinds[ladder + 1]] = own
+    root = forest.roots[tested.tree].repeat(np.diff(before))
+    chosen = node[there]
+    first = np.searchsorted(tested.inner, chosen)
+    sides = np.where(turned[first, None], forest.test[chosen, 3:1:-1], forest.test[chosen, 2:]) - root[:, None]
+    sides[chosen < 0] = -1
+    below, above = np.ascontiguousarray(sides.T, np.int64)
+    return _Rungs(kinds, kind, before, below, above, rank[at], turned)
 
 
-class _Boxes(NamedTuple):
-    """The leaves of a table, which of them each entry is, and of each the first and last row, the first and last
-    column."""
+def _chain(masks: Array, cut: Array, count: int) -> tuple[Array, Array, Array] | None:
+    """Tests of levels as rungs: of each its place, and whether it is turned; and the class of every level.
 
-    nodes: Array
-    which: Array
+    masks: of the axis; cut: which of them is tested. None where the tests cannot be put in order: each of them one way
+    or the other, so that each holds the one before; first comes the one that has no level of the others.
+    """
+    every, some = (1 << count) - 1, list[int]()
+    asked = list(dict.fromkeys(cut.tolist()))
+    for mask in (int(masks[k]) & every for k in asked):
+        if 0 < mask < every and mask not in some and every & ~mask not in some:
+            some.append(mask)
+    first = min((min(mask, every & ~mask, key=int.bit_count) for mask in some), key=int.bit_count, default=0)
+    chain = sorted((mask if mask & first == first else every & ~mask for mask in some), key=int.bit_count)
+    if any(small & ~large for small, large in pairwise(chain)):
+        return None
+    rung = {0: -1, every: count - 1} | {mask: k for k, mask in enumerate(chain)}
+    place, turned = np.zeros(len(masks), np.int64), np.zeros(len(masks), bool)
+    for k in asked:
+        mask = int(masks[k]) & every
+        turned[k] = mask not in rung
+        place[k] = rung[every & ~mask if turned[k] else mask]
+    kind = np.array([sum(not mask >> level & 1 for mask in chain) for level in range(count)], np.int64)
+    return place[cut], turned[cut], kind
+
+
+def _reached(grounded: Grounded, tested: _Tested, rungs: _Rungs) -> Array:
+    """Of every node the first class and the one after the last that lead to it, on both ladders of its tree: (4, N)."""
+    forest, size, second = grounded.forest, len(grounded.forest.test), len(tested.singles)
+    place = np.empty(size, np.int64)
+    place[tested.inner] = np.arange(len(tested.inner))
+    box, classes = np.zeros((4, size), np.int64), np.diff(rungs.begin)
+    box[1::2] = 1
+    box[1, forest.roots[tested.singles]] = classes[:second]
+    box[1::2, forest.roots[tested.tables]] = classes[second:].reshape(-1, 2).T
+    left, right = np.ascontiguousarray(forest.test[:, 2:].T, np.int64)
+    for row in grounded.tests.trees.rows:
+        here = place[row]
+        side, up_to, turned = 2 * tested.second[here], rungs.up_to[here], rungs.turned[here]
+        one, other = left[row], right[row]
+        low, high = np.where(turned, other, one), np.where(turned, one, other)
+        for end in box:
+            end[low] = end[high] = end[row]
+        box[side + 1, low] = np.minimum(box[side + 1, low], up_to)
+        box[side, high] = np.maximum(box[side, high], up_to)
+    return box
+
+
+class _Leaves(NamedTuple):
+    """Leaves that some cell reaches: their nodes, by which of some trees they are of, and their boxes of classes."""
+
+    node: Array
+    of: Array
     box: Array
 
 
-def _boxes(leaf: Array) -> _Boxes:
-    nodes, back = np.unique(leaf, return_inverse=True)
-    back = back.reshape(leaf.shape)
-    row, column = np.indices(leaf.shape)
-    box = np.empty((len(nodes), 4), np.int64)
-    for k, place in enumerate((row, row, column, column)):
-        least = np.minimum if k % 2 == 0 else np.maximum
-        box[:, k] = leaf.size if k % 2 == 0 else -1
-        least.at(box[:, k], back.ravel(), place.ravel())
-    return _Boxes(nodes, back.ravel(), box)
+def _leaves(grounded: Grounded, box: Array, trees: Array) -> _Leaves:
+    """The leaves of some trees; box: what leads to each node."""
+    forest = grounded.forest
+    place = np.full(len(forest.roots), -1)
+    place[trees] = np.arange(len(trees))
+    node = np.flatnonzero((forest.test[:, 0] < 0) & (box[0] < box[1]) & (box[2] < box[3]))
+    of = place[np.searchsorted(forest.roots, node, side="right") - 1]
+    node, of = node[of >= 0], of[of >= 0]
+    return _Leaves(node, of, box[:, node])
+
+
+def _together(grounded: Grounded, tested: _Tested, rungs: _Rungs, table: Array) -> Terms:
+    """table: where the entries of every table begin."""
+    roots, gains, singles = grounded.forest.roots, grounded.forest.gain[0], len(tested.singles)
+    axis = np.unique(tested.axis)
+    on, first = np.searchsorted(axis, tested.axis), _ends(tested.cells[axis])
+    reached = _reached(grounded, tested, rungs)
+    # Trees of one axis.
+    leaf = _leaves(grounded, reached, tested.singles)
+    gain = np.zeros(int(rungs.begin[-1]), np.int64)
+    run = _runs(int(rungs.begin[singles]), rungs.begin[leaf.of] + leaf.box[0])
+    gain[: len(run)] = gains[leaf.node][run]
+    whole = np.zeros(int(first[-1]), np.int64)
+    for k, j in enumerate(on[:singles].tolist()):
+        kind = rungs.kind[rungs.kinds[k] : rungs.kinds[k + 1]]
+        whole[first[j] : first[j + 1]] += gain[rungs.begin[k] + kind]
+    # Tables, of which a leaf has a run of entries in each of its rows.
+    pairs = np.arange(singles, len(on))
+    order = pairs[np.argsort(on[pairs], kind="stable")]
+    leaf = _leaves(grounded, reached, tested.tables)
+    low, high, left, right = leaf.box
+    rows, columns = high - low, np.diff(rungs.begin)[singles + 1 :: 2]
+    run = np.arange(len(rows)).repeat(rows)
+    row = np.arange(len(run)) - (np.cumsum(rows) - rows)[run] + low[run]
+    of = leaf.of[run]
+    which = run[_runs(int(table[-1]), table[of] + row * columns[of] + left[run])]
+    adds = gains[leaf.node].astype(np.float64)
+    return Terms(
+        axis,
+        first,
+        np.concatenate([np.arange(size) for size in tested.cells[axis].tolist()]),
+        whole.astype(np.float64),
+        int(gains[np.setdiff1d(roots, roots[tested.tree])].sum()),
+        tested.tree,
+        on,
+        rungs.kinds[:-1],
+        rungs.kind,
+        rungs.begin,
+        gain.astype(np.float64),
+        rungs.below,
+        rungs.above,
+        np.searchsorted(on[order], np.arange(len(axis) + 1)),
+        order,
+        table,
+        adds[which],
+        which,
+        np.stack([low, high - 1, left, right - 1], axis=1),
+        adds,
+    )
+
+
+def _runs(size: int, starts: Array) -> Array:
+    """Of each of so many entries the run that it lies in; one begins at each of `starts`, and ends before the next."""
+    begun = np.full(size, -1)
+    begun[starts] = np.arange(len(starts))
+    at = np.flatnonzero(begun >= 0)
+    return np.asarray(begun[at].repeat(np.diff(at, append=size)))
+
+
+def _ends(counts: Array) -> Array:
+    """Where parts of such sizes begin, and the last one ends."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

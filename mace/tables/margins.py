@@ -247,7 +247,7 @@ def _leaves_of(table: Ensemble) -> _Leaves:
         return _Leaves(np.zeros((0, len(table.start))), np.zeros(0, dtype=np.intp))
     flat = leaves.flat(table)
     places = np.flatnonzero(flat.column < 0)
-    return _Leaves(flat.value[places], np.searchsorted(places, flat.roots))
+    return _Leaves(flat.value.take(places, axis=0), np.searchsorted(places, flat.roots))
 
 
 def _largest_rows(added: _Leaves) -> Fraction:
@@ -255,7 +255,8 @@ def _largest_rows(added: _Leaves) -> Fraction:
     if not len(added.begins):
         return Fraction(0)
     with np.errstate(over="ignore"):
-        sums, sides = np.abs(added.values).sum(axis=1), added.values.shape[1]
+        # Column by column, since numpy is slow at adding up short rows.
+        sums, sides = sum(np.abs(added.values).T, np.zeros(len(added.values))), added.values.shape[1]
     if not np.isfinite(sums).all():
         return 2 * _LARGEST["float64"]
     found = _exact_sum(np.maximum.reduceat(sums, added.begins))
@@ -264,15 +265,16 @@ def _largest_rows(added: _Leaves) -> Fraction:
 
 def _grain(start: Floats, added: Floats) -> Fraction:
     """The largest power of two that divides every value: all sums are multiples of it; 0 where all values are 0."""
+    added = added.ravel(order="K")
     if added.size > FEW_VALUES:
-        some = _grain(start, added.ravel()[:FEW_VALUES])
+        some = _grain(start, added[:FEW_VALUES])
         # That of a few is no smaller. Dividing by no more than 1 is exact, and what is infinite then is a multiple.
         if SMALLEST["float64"] <= some <= 1:
             with np.errstate(over="ignore"):
                 times = added * float(1 / some)
-            if (times == np.floor(times)).all():
-                return some
-    bits = np.abs(np.concatenate([start, added.ravel()])).view(np.int64)
+            finer = added[times != np.floor(times)]
+            return min(some, _grain(start, finer)) if finer.size else some
+    bits = np.abs(np.concatenate([start, added])).view(np.int64)
     bits = bits[bits != 0]
     if not bits.size:
         return Fraction(0)

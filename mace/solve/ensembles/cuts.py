@@ -126,13 +126,13 @@ def _flattened(model: Ensemble) -> Trees:
     column, roots, value = flat.column, flat.roots.astype(np.int32), np.ascontiguousarray(flat.value, np.float64)
     if model.dtype == "float32":
         value = value.astype(np.float32).astype(np.float64)
-    inner = np.flatnonzero(column >= 0).astype(np.int32)
-    children = np.full((len(column), 2), -1, np.int32)
+    tests = column >= 0
+    inner = np.flatnonzero(tests).astype(np.int32)
+    children = np.empty((len(column), 2), np.int32)
     up = np.full(len(column), -1, np.int32)
-    for side, of in enumerate((flat.left, flat.right)):
-        below = of[inner]
-        children[inner, side] = below
-        up[below] = inner
+    for side, below in enumerate((flat.left, flat.right)):
+        children[:, side] = np.where(tests, below, -1)
+        up[below.take(inner)] = inner
     members = {
         int(r) + node: cell for r, tree in zip(roots, model.trees, strict=True) for node, cell in tree.members.items()
     }
@@ -150,7 +150,7 @@ def _flattened(model: Ensemble) -> Trees:
         roots,
         value,
         np.arange(len(column), dtype=np.int32),
-        _rows(children, roots),
+        _rows(children, roots, tests),
         tuple(np.split(inner[order], begins)),
     )
 
@@ -250,8 +250,8 @@ def _of_levels(model: Ensemble, trees: Trees, here: Array, axis: LevelAxis, colu
 
 def _together(trees: Trees, found: Sequence[OnAxis]) -> Tests:
     """The tests on all axes in one array."""
-    test = np.empty((len(trees.column), 4), np.int32)
-    test[:, :2], test[:, 2:] = -1, trees.children
+    test = np.full((len(trees.column), 4), -1, np.int32)
+    test[:, 2], test[:, 3] = trees.children.T  # one after the other: numpy is slow at copying short rows
     for j, on in enumerate(found):
         test[on.nodes, 0], test[on.nodes, 1] = j, on.place
         turned = on.nodes[on.swapped]
@@ -268,12 +268,12 @@ def _flags(tree: Tree) -> Array:
     return np.zeros(tree.nodes, bool) if tree.missing_left is None else np.asarray(tree.missing_left, bool)
 
 
-def _rows(children: Array, roots: Array) -> tuple[Array, ...]:
-    """The inner nodes of each depth, the roots first."""
+def _rows(children: Array, roots: Array, tests: Array) -> tuple[Array, ...]:
+    """The inner nodes of each depth, the roots first; tests: which nodes are inner ones."""
     rows, row = [], roots
-    while len(row := row[children[row, 0] >= 0]):
+    while len(row := row[tests.take(row)]):
         rows.append(row)
-        row = children[row].ravel()
+        row = children.take(row, axis=0).ravel()
     return tuple(rows)
 
 

@@ -36,7 +36,8 @@ class LeafGains(NamedTuple):
 def gains_of(model: Ensemble, compares: Sequence[Compare], trees: Trees) -> LeafGains:
     """What the leaves of a model add to some comparisons."""
     leaves = np.flatnonzero(trees.column < 0)
-    sides = [_sides(compare, trees.value[leaves]) for compare in compares]
+    value = trees.value.take(leaves, axis=0)
+    sides = [_sides(compare, value) for compare in compares]
     largest = max([1e-300, *(float(np.abs(plus - minus).max()) for plus, minus in sides)])
     exponent = 58 - math.frexp(largest * (len(trees.roots) + 1))[1]
     gain = np.zeros((len(compares), len(trees.column)), np.int64)
@@ -83,7 +84,8 @@ def _need(model: Ensemble, compare: Compare, exponent: int) -> int:
 def spread(trees: Trees, gain: Array) -> None:
     """Give every inner node the largest gain below it, from the deepest row upwards."""
     for row in reversed(trees.rows):
-        gain[:, row] = np.maximum(gain[:, trees.children[row, 0]], gain[:, trees.children[row, 1]])
+        below = gain.take(trees.children.take(row, axis=0), axis=1)
+        gain[:, row] = np.maximum(below[:, :, 0], below[:, :, 1])
 
 
 def is_fuzzy(model: Ensemble, decision: Decision) -> bool:

@@ -16,8 +16,6 @@ import warnings
 from pathlib import Path
 
 from mace.base.arguments import spelled
-from mace.compilers.enclosures.reader import unwrapped
-from mace.compilers.enclosures.registry import ENCLOSED, enclosed
 from mace.compilers.library import FileType, Opening, is_path, public_name
 from mace.compilers.model_file import ModelFile
 from mace.compilers.pipeline.steps import PARTS, STEPS
@@ -27,8 +25,6 @@ from mace.compilers.sklearn.projections import PATH as PROJECTION
 from mace.compilers.xgboost.dump import Dump
 from mace.errors import ASKED, FileError, ModelError, UnreadableError
 
-# Neighbours are looked up in trees of native code, which trusts their arrays.
-_BOUNDED = tuple(path for path in ENCLOSED if not path.startswith("sklearn.neighbors."))
 MATRICES = (PROJECTION, "sklearn.decomposition.TruncatedSVD")
 """Steps that are one product with a matrix."""
 
@@ -120,6 +116,9 @@ def _look_through(model: object) -> None:
     try:
         read_chain(chain_of(model))
     except UnreadableError as error:
+        from mace.compilers.enclosures.reader import unwrapped
+        from mace.compilers.enclosures.registry import enclosed
+
         try:
             enclosed(unwrapped(model)[1])
         except UnreadableError:
@@ -128,7 +127,11 @@ def _look_through(model: object) -> None:
 
 def _known(module: str, name: str) -> bool:
     """Whether a class is one of models that are read or bounded, or of steps that are followed."""
-    return any(is_path(module, name, path) for path in (*READERS, *_BOUNDED, *STEPS, *PARTS, *MATRICES))
+    from mace.compilers.enclosures.registry import ENCLOSED  # late: few models are bounded
+
+    # Neighbours are looked up in trees of native code, which trusts their arrays.
+    bounded = (path for path in ENCLOSED if not path.startswith("sklearn.neighbors."))
+    return any(is_path(module, name, path) for path in (*READERS, *bounded, *STEPS, *PARTS, *MATRICES))
 
 
 def _unpickle(path: Path) -> object:

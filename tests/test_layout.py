@@ -111,6 +111,13 @@ def test_answering_begins_without_what_compiles_provers_or_asks_services() -> No
     assert run.stdout.split() == []
 
 
+def test_answering_begins_without_our_own_files_that_few_models_need() -> None:
+    rare = "{'mace.compilers.enclosures', 'mace.proofs.convert', 'mace.solve.networks.model'}"
+    code = f"import mace.explain.explainers, sys; print(*{rare} & {{*sys.modules}})"
+    run = subprocess.run([sys.executable, "-c", code], cwd=house.ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == []
+
+
 @pytest.mark.parametrize("name", mace.__all__)
 def test_a_public_name_is_found_where_it_is_said_to_be(name: str) -> None:
     assert name in dir(mace)

@@ -32,7 +32,6 @@ from mace.errors import CertificateError
 from mace.problem.distance import Norm
 from mace.problem.proof import Cliques, Proof, ProofNode, is_whole, pieces
 from mace.problem.question import Question
-from mace.proofs.convert import elaborated
 from mace.proofs.reader import uncollected
 from mace.space.axes import Point
 from mace.tables.table import Network
@@ -177,6 +176,8 @@ def _elaborated(
         question, lower = replace(question, distance=norm_of(question)[0]), None
     found = of_trees(question, lower, proof, deadline)
     if found is None:
+        from mace.proofs.convert import elaborated  # late: few proofs need it
+
         nodes = [node_text(node, question) for node in proof]
         cuts, nodes = elaborated(said, nodes, known, lambda: deadline.look(WRITING))
         return cuts, packed([prices_in_columns(node, question.model) for node in nodes], question.model)
@@ -211,6 +212,8 @@ def _of_network(
         asked = question if part is None else question.at_part(part)
         own = of_network(asked, lower, proof[begin:end], write, look) if is_whole(proof, piece) else None
         if own is None:
+            from mace.proofs.convert import elaborated
+
             converted: list[list[Any]] = elaborated(said, [write(node) for node in proof], known, look)[1]
             return converted
         found += own

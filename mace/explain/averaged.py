@@ -29,8 +29,6 @@ from mace.problem.question import Goal, Question
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, conclude, pull_back
 from mace.solve.ensembles.reached import sums_within
-from mace.solve.networks.model import column_bounds, columns_of
-from mace.solve.networks.spans import span
 from mace.solve.onward import onward
 from mace.solve.protocol import Gap, Limits, Oracle
 from mace.space.axes import GridAxis, Point
@@ -385,6 +383,9 @@ def _reached(question: Question, table: Network, best: Point | None) -> tuple[Fl
 
     best: only on those that are nearer, where a point is known.
     """
+    from mace.solve.networks.model import column_bounds, columns_of  # late: most models are no networks
+    from mace.solve.networks.spans import span
+
     low, high = np.empty(table.columns), np.empty(table.columns)
     error = network_error(table, *column_bounds(question, columns_of(question)))
     for k, column in enumerate(question.columns):

@@ -16,7 +16,6 @@ from typing import Any, assert_never
 
 from mace.base.deadline import NEVER, Deadline
 from mace.errors import GoalError, MaceError, ModelError, RowError
-from mace.language.show import show_name
 from mace.problem.goal_decision import lower_or_all
 from mace.problem.goals import Between, Probability, Value
 from mace.problem.programs import Rule, rule_of
@@ -26,7 +25,7 @@ from mace.verify import properties as kinds
 from mace.verify.conditions import condition_cases, condition_of, holds_for
 from mace.verify.pairs import Lacking, Pairs, within_of
 from mace.verify.product import Pair
-from mace.verify.programs import OTHER
+from mace.verify.programs import beyond, pair_space
 from mace.verify.properties import Property
 from mace.verify.questions import Broken, Case, Row, Rows, class_goal, has_higher, question_of
 from mace.verify.steps import step_cases
@@ -178,8 +177,8 @@ def _monotone(subject: Subject, given: kinds.Monotone, deadline: Deadline) -> It
         )
         if not read:
             return  # else, with the rules that read the feature, it may still be settled
-    sign = ">" if rising else "<"
-    relation = {name: f"{show_name(OTHER + name)} {sign} {show_name(name)}"}
+    names = pair_space(subject.space, [name]).names
+    relation = {name: beyond(feature, rising, names)}
 
     def there(lacking: Lacking) -> bool:
         return name not in lacking.one | lacking.other

@@ -44,7 +44,8 @@ class Pairs:
     first, second: the models of the first and of the second input (the same subject, or two for `equivalent`).
     doubled:  the features that may differ: in their values, and in whether they are missing.
     apart:    features of which one at least differs; none: that is not asked for.
-    relation: doubled feature -> a condition between its two values, as a text; it says nothing of what is missing.
+    relation: doubled feature -> a condition between its two values, as a text, or as the rule itself; it says nothing
+              of what is missing.
     fits:     which patterns of missing features are asked about.
     present:  features with levels that neither input may lack.
     deadline: when making the questions stops, with TimeOverError.
@@ -54,7 +55,7 @@ class Pairs:
     second: Subject
     doubled: tuple[str, ...]
     apart: tuple[str, ...] = ()
-    relation: Mapping[str, str] = field(default_factory=dict)
+    relation: Mapping[str, str | Rule] = field(default_factory=dict)
     fits: Callable[[Lacking], bool] = lambda lacking: True
     present: tuple[str, ...] = ()
     deadline: Deadline = NEVER
@@ -74,7 +75,7 @@ class Pairs:
                 if conditions is not None:
                     yield from self._cases(one.axes, other.axes, conditions, pairs, broken, text)
 
-    def _conditions(self, lacking: Lacking) -> list[str] | None:
+    def _conditions(self, lacking: Lacking) -> list[str | Rule] | None:
         """The conditions between inputs of a pattern; None if no two such inputs meet them."""
         both = lacking.one & lacking.other
         found = [text for name, text in self.relation.items() if name not in lacking.one | lacking.other]
@@ -95,8 +96,8 @@ class Pairs:
         return tuple(found)
 
     def _cases(
-        self, axes: tuple[Axis, ...], others: tuple[Axis, ...], conditions: Sequence[str], pairs: Sequence[Pair],
-        broken: Broken, text: str,
+        self, axes: tuple[Axis, ...], others: tuple[Axis, ...], conditions: Sequence[str | Rule],
+        pairs: Sequence[Pair], broken: Broken, text: str,
     ) -> Iterator[Case]:  # fmt: skip
         space = pair_space(self.first.space, self.doubled)
         place = [self.first.space.names.index(name) for name in self.doubled]
@@ -107,7 +108,7 @@ class Pairs:
             same = other_rule(rule, space.names, self.doubled)
             if same is not None:
                 rules.append(same)
-        rules += [rule_of(source, space) for source in conditions]
+        rules += [given if isinstance(given, Rule) else rule_of(given, space) for given in conditions]
 
         def rows(point: Point) -> Rows:
             one = self.first.space.show(axes, point[: len(axes)])

@@ -16,12 +16,17 @@ from mace.language import (
     Apply,
     Assign,
     Expr,
+    Input,
+    Int,
     Name,
     Number,
     Op,
     Program,
+    Real,
+    Return,
     Stmt,
     check,
+    show,
 )
 from mace.language.syntax import fold, negated, rebuilt, returning, with_args, with_values
 from mace.problem.programs import Rule
@@ -50,6 +55,18 @@ def other_rule(rule: Rule, names: Sequence[str], doubled: Sequence[str]) -> Rule
         return None
     program = renamed(rule.program, moved)
     return Rule(f"{rule.source} (other)", program, reads_of(program, names))
+
+
+def beyond(feature: Feature, rising: bool, names: Sequence[str]) -> Rule:
+    """The rule that the second value of a feature is more than the first, or less; of levels, by their places.
+
+    A text would not do: where levels are numbers in another order, it would have to say which of the two it means.
+    """
+    sides = (OTHER + feature.name, feature.name)
+    value = Apply(Op.GT if rising else Op.LT, tuple(Name(side) for side in sides))
+    sort = Real() if feature.kind == "real" else Int()
+    program = Program(tuple(Input(side, sort) for side in sides), (), (Return(value),))
+    return Rule(show(value), program, reads_of(program, names))
 
 
 def reads_of(program: Program, names: Sequence[str]) -> dict[str, int]:
@@ -109,4 +126,4 @@ def renamed(program: Program, names: Mapping[str, str]) -> Program:
     )
 
 
-__all__ = ["OTHER", "denied", "other_rule", "pair_space", "reads_of", "renamed", "result_is"]
+__all__ = ["OTHER", "beyond", "denied", "other_rule", "pair_space", "reads_of", "renamed", "result_is"]

@@ -159,7 +159,7 @@ class Subject:
         return ""
 
     def decisions(self, rows: Sequence[Mapping[str, Any]]) -> list[Label]:
-        """What the deployed model says of rows."""
+        """What the deployed model says of rows, of each alone: beside another one its last bits may differ."""
         if isinstance(self.table, Formula):
             said: list[Label] = []
             for row in rows:
@@ -167,13 +167,12 @@ class Subject:
                 result = program_result(self.table, axes, tuple(axis.start for axis in axes))
                 said.append(self.classes[result] if 0 <= result < len(self.classes) else result)
             return said
-        return [plain(label) for label in self.explainer.decisions(self._frame(rows))]
+        return [plain(self.explainer.decisions(self._frame([row]))[0]) for row in rows]
 
     def probabilities(self, rows: Sequence[Mapping[str, Any]], label: Label) -> list[float]:
-        """The deployed model's probability of a class for rows."""
-        judge = self.explainer.judge
-        said = judge.says(judge.frame(self._frame(rows)), probabilities=True)
-        return [float(p) for p in said[:, list(self.classes).index(label)]]
+        """The deployed model's probability of a class for rows, of each alone."""
+        judge, place = self.explainer.judge, list(self.classes).index(label)
+        return [float(judge.says(judge.frame(self._frame([row])), probabilities=True)[0, place]) for row in rows]
 
     def _frame(self, rows: Sequence[Mapping[str, Any]]) -> Any:
         import pandas as pd

@@ -17,6 +17,7 @@ import mace
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.verify import equivalent, fair, holds, monotone, proved, reachable
+from mace.verify.subject import Subject
 
 
 def square(low: int, high: int) -> tuple[Space, pd.DataFrame]:
@@ -156,3 +157,28 @@ def test_bounds_that_every_probability_breaks_are_violated() -> None:
         verdict = mace.verify(model, space, mace.verify.bounded(low, high, label=True))
         assert verdict.status == "violated"
     assert mace.verify(model, space, mace.verify.bounded(0.001, 0.999, label=True)).status == "proved"
+
+
+def test_each_row_of_a_pair_is_replayed_alone(monkeypatch) -> None:
+    # Beside another row the last bits of a prediction may be others, and equal numbers were called a violation.
+    space, X = square(0, 3)
+    model = LinearRegression().fit(space.encode(X), X["a"] - 2 * X["b"])
+    sizes, own = set(), LinearRegression.predict
+    subject = Subject(model, space)
+    monkeypatch.setattr(LinearRegression, "predict", lambda self, X: sizes.add(len(X)) or own(self, X))
+    assert len(subject.decisions([{"a": 0, "b": 0}, {"a": 1, "b": 0}])) == 2
+    assert sizes == {1}
+
+
+def test_levels_that_are_numbers_in_another_order_have_a_direction() -> None:
+    # For networks it was refused, with a word about a rule that nobody wrote; trees were answered.
+    space = Space([Feature("grade", "ordinal", levels=[3, 2, 1]), Feature("b", "integer", 0, 3)])
+    X = pd.DataFrame([(g, b) for g in (3, 2, 1) for b in range(4)], columns=["grade", "b"])
+    y = (X["b"] - X["grade"] > -1).astype(int)
+    for model in (LogisticRegression(), DecisionTreeClassifier(), MLPClassifier((3,), solver="lbfgs", random_state=0)):
+        model.fit(space.encode(X), y)
+        said = model.predict(space.encode(X)).reshape(3, 4)
+        for direction, step in (("increasing", 1), ("decreasing", -1)):
+            true = bool((np.diff(said, axis=0) * step >= 0).all())
+            verdict = mace.verify(model, space, monotone("grade", direction))
+            assert verdict.status == ("proved" if true else "violated")

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TypeAlias
 
 from mace.base.exact import first_float, to_float32
@@ -256,13 +256,31 @@ def expression_of(element: Element, kind: str, entering: str, *, numeric: bool, 
             (interval_of(only_child(one, "Interval")), made_of(given(one, "binValue"), kind, one, numeric=numeric))
             for one in element.all("DiscretizeBin")
         )
+        _refuse_shared(element, bins)
         return Bins(absent, bins, value("defaultValue"))
     needs(number_enters=False)
     return Map(absent, _pairs(element, kind, entering, numeric=numeric), value("defaultValue"))
 
 
+def _refuse_shared(element: Element, bins: Sequence[tuple[Interval, str | float]]) -> None:
+    """Raise where two bins make different values of one number: not every scorer takes the first of them."""
+    for (one, said), (other, beside) in combinations(bins, 2):
+        low = max(one.low, other.low)
+        if said != beside and (
+            low < min(one.high, other.high) or low == min(one.high, other.high) and one.holds(low) and other.holds(low)
+        ):
+            raise unsupported(
+                element, f"bins of which two hold {low:g}", "Open one of the two at its end: scorers differ there."
+            )
+
+
 def _norm(element: Element, absent: Value, kind: str) -> Norm:
     beyond = word(element, "outliers", ("asIs", "asMissingValues", "asExtremeValues"), "asIs")
+    if beyond == "asMissingValues" and absent is not None:
+        raise unsupported(
+            element, "outliers as missing values, and a number for what is missing",
+            "Scorers differ: write outliers=asExtremeValues, or leave mapMissingTo out.",
+        )  # fmt: skip
     knots = tuple((number(one, "orig"), number(one, "norm")) for one in element.all("LinearNorm"))
     if len(knots) < 2 or any(a >= b for (a, _), (b, _) in pairwise(knots)):
         raise wrong(element, "has no two LinearNorm whose `orig` rise")

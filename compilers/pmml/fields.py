@@ -33,6 +33,7 @@ from mace.compilers.pmml.tags import given, number, unsupported, word, wrong
 
 OTHER = "\0other"
 """Stands for every category that a file does not name."""
+_DIFFER = "Scorers differ in which of the two they do: leave one of them out."
 _TREATMENTS = ("returnInvalid", "asIs", "asMissing", "asValue")
 _ACTIVE = ("active", "order", "group", "supplementary", "analysisType", "frequencyWeight")
 _TARGET = ("target", "predicted")
@@ -202,6 +203,13 @@ def _source(data: Element, mining: Element) -> Source:
     low, high = number(mining, "lowValue", -math.inf), number(mining, "highValue", math.inf)
     if outliers != "asIs" and not (numeric and low <= high):
         raise wrong(mining, "has outliers without numbers between which there are none")
+    fill, instead = value(mining, "missingValueReplacement"), value(mining, "invalidValueReplacement")
+    needed = mining.attributes.get("missingValueTreatment") == "returnInvalid"
+    if needed and fill is not None:
+        raise unsupported(mining, "a missing value that is replaced, and has no prediction", _DIFFER)
+    kept = {"asIs": True, "asValue": not (isinstance(instead, float) and low <= instead <= high)}
+    if outliers != "asIs" and (valid or by["valid"] or by["invalid"]) and kept.get(invalid, False):
+        raise unsupported(mining, "a treatment of outliers beside invalid values that are kept", _DIFFER)
     return Source(
         name=given(data, "name"),
         kind=kind,
@@ -210,10 +218,10 @@ def _source(data: Element, mining: Element) -> Source:
         valid=valid,
         absent=tuple(by["missing"]),
         odd=tuple(by["invalid"]),
-        fill=value(mining, "missingValueReplacement"),
-        needed=mining.attributes.get("missingValueTreatment") == "returnInvalid",
+        fill=fill,
+        needed=needed,
         invalid=invalid,
-        instead=value(mining, "invalidValueReplacement"),
+        instead=instead,
         outliers=outliers,
         low=low,
         high=high,

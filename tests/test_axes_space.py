@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
+import mace
 from mace.base.exact import exact, float_to_rank, floats_to_ranks, rank_to_float, ranks_to_floats, to_float32
 from mace.errors import FileError, RowError, SpaceError
 from mace.space.axes import Grid, GridAxis
@@ -132,6 +134,20 @@ def test_inference_says_what_it_inferred(frame):
     assert [f.kind for f in space.features] == ["integer", "real", "binary", "categorical", "ordinal", "binary"]
     assert space["age"].change == "increase" and len(space.notes) == 6
     assert "observed" in space.notes[0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "Float32"])
+def test_a_column_of_single_precision_gets_numbers_that_it_can_hold(dtype):
+    # Numbers between two of them did not flip the model any more once they stood in the column.
+    X = pd.DataFrame({"a": pd.Series(np.arange(40) / 7, dtype=dtype), "b": np.arange(40) / 7})
+    space = Space.from_frame(X)
+    assert [feature.grid for feature in space.features] == ["float32", "float64"]
+    model = DecisionTreeClassifier(max_depth=2).fit(X[["a"]].to_numpy(np.float64) + 1e-9, X["b"] > 3)
+    answer = mace.explain(model, Space.from_frame(X[["a"]]), X[["a"]].iloc[0])
+    found = answer.counterfactuals[0].values["a"]
+    assert answer.status == "optimal" and float(np.float32(found)) == found
+    with pytest.raises(SpaceError, match="half precision"):
+        Space.from_frame(X.astype("float16"))
 
 
 @pytest.mark.parametrize("encoding", ["codes", "one-hot", "thermometer"])

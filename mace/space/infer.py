@@ -1,8 +1,8 @@
 """Infer the features of a space from a frame, and say what was inferred.
 
 bool and two-valued columns become binary, texts and unordered categories categorical, ordered categories ordinal,
-whole numbers integer, other numbers real on the float64 grid; ranges are the observed ones. A column that lacks values
-may lack them: what may happen to them is as told, else they stay missing.
+whole numbers integer, other numbers real on the grid of the floats that the column holds; ranges are the observed ones.
+A column that lacks values may lack them: what may happen to them is as told, else they stay missing.
 """
 
 from __future__ import annotations
@@ -169,7 +169,23 @@ def _describe(
     if whole and abs(lower) < 2**53 and abs(upper) < 2**53:
         note = f"integer in {int(lower)}..{int(upper)} (observed)"
         return {"kind": "integer", "lower": int(lower), "upper": int(upper)}, note
-    return {"kind": "real", "lower": lower, "upper": upper}, f"real, any float64 in {lower:g}..{upper:g} (observed)"
+    grid = _grid(values.dtype, column)
+    settings = {"kind": "real", "lower": lower, "upper": upper, **({} if grid == "float64" else {"grid": grid})}
+    return settings, f"real, any {grid} in {lower:g}..{upper:g} (observed)"
+
+
+def _grid(dtype: Any, column: str) -> str:
+    """The floats that a column can hold: another one would not be the answer's any more, once it is written there.
+
+    Raises SpaceError for half precision, of which there is no grid.
+    """
+    held = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
+    if held == np.float16:
+        raise SpaceError(
+            f"column `{column}` holds numbers of half precision (float16), and answers would be rounded there",
+            hint='Make it frame.astype({"' + column + '": "float32"}), as for the model, or state its `step`.',
+        )
+    return "float32" if held == np.float32 else "float64"
 
 
 def _check_whole(values: pd.Series[Any], column: str) -> None:

@@ -240,11 +240,21 @@ def _check(record: Record, path: Path, space: Space | None) -> list[Pair]:
         words, refused = "refused: the certificate makes another claim than the audit", True
     elif not solvers and not refused and not begins_at(made.get("features", ()), record.start, space):
         words, refused = "refused: the certificate is about another row than the audit", True
+    elif not solvers and not refused and not _witnessed(record, found.data, space):
+        words, refused = "refused: the certificate's witness is another one than the audit's", True
     return [
         Pair("Digest of its statement", found.digest, code=True),
         Pair("SHA-256 of the file", hashlib.sha256(raw).hexdigest(), code=True),
         Pair("Checked again for this report", words, refused=refused),
     ]
+
+
+def _witnessed(record: Record, data: dict[str, Any], space: Space | None) -> bool:
+    """Whether what a record says of the nearest counterfactual is the witness of its certificate."""
+    from mace.certify.begins import witnessed
+
+    after = {name: moved[1] for name, moved in record.changes.items()}
+    return witnessed(data, {**record.start, **after}, record.exact_distance, space)
 
 
 def _of_answer(answer: Answer) -> Person:

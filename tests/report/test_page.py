@@ -455,6 +455,28 @@ def test_a_certificate_of_another_row_with_the_same_claim_is_not_called_accepted
         to_html(swapped, one.row, certificates=tmp_path, template="letter")
 
 
+def _moved(record):
+    """The numbers that change."""
+    return [(name, *pair) for name, pair in record.changes.items() if all(isinstance(one, int | float) for one in pair)]
+
+
+def test_a_certificate_of_another_witness_is_not_called_accepted(real, tmp_path: Path):
+    # The letter told a person an edited change or distance, and that the checker had accepted it.
+    done, folder, _, _ = real
+    one = next(record for record in done.records if record.certificate and _moved(record))
+    name, before, after = _moved(one)[0]
+    edited = [
+        replace(one, changes={**one.changes, name: [before, after + 1]}),
+        replace(one, status="bounded", distance=0.75, exact_distance="3/4"),
+    ]
+    for record in edited:
+        given = replace(done, records=[record if known is one else known for known in done.records])
+        words = Parsed(to_html(given, one.row, certificates=folder / "certificates")).words()
+        assert "refused: the certificate's witness is another one than the audit's" in words
+        with pytest.raises(FileError, match="no letter is written about what the checker does not accept"):
+            to_html(given, one.row, certificates=folder / "certificates", template="letter")
+
+
 def test_levels_and_missing_values_tell_certificates_of_two_rows_apart():
     space = mace.Space([mace.Feature("job", kind="categorical", levels=["none", "baker", "clerk"])])
     job = {"name": "job", "kind": "levels", "start": 1}

@@ -290,16 +290,19 @@ _starting = threading.Lock()
 
 
 @contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """A signal that comes meanwhile is raised at the end: a process that is told half of what to do complains."""
-    if threading.current_thread() is not threading.main_thread():  # others are not interrupted
-        yield
-        return
+def _undisturbed() -> Iterator[list[int]]:
+    """A signal that comes meanwhile is raised at the end: a process that is told half of what to do complains.
+
+    Gives the list of signals that came.
+    """
     came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():  # others are not interrupted
+        yield came
+        return
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, lambda got, _: came.append(got)) for number in numbers}
     try:
-        yield
+        yield came
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
@@ -334,12 +337,15 @@ class WithoutMain(_Process):  # type: ignore[misc]
             data: dict[str, object] = original(name)
             return {key: value for key, value in data.items() if not key.startswith("init_main")}
 
-        with _starting, _undisturbed():
+        with _starting, _undisturbed() as came:
             spawn.get_preparation_data = without_main
             try:
                 super().start()
             finally:
                 spawn.get_preparation_data = original
+            if came:  # the pool will not hear of it: left alone, it complains of what this process takes away
+                self.kill()
+                self.join()
 
 
 class _Context:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from multiprocessing import spawn
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +17,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace.audit.pool import LocalRunner, _undisturbed
+from mace.audit.pool import LocalRunner, WithoutMain, _undisturbed
 from mace.audit.task import Query, Task
 from mace.audit.worker import Worker
 from mace.errors import MaceError, RowError
@@ -187,6 +188,16 @@ def test_a_signal_while_a_process_is_told_what_to_do_is_raised_afterwards():
     with pytest.raises(KeyboardInterrupt):
         tell()
     assert told and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_process_that_a_signal_came_upon_is_ended(monkeypatch):
+    # The pool never heard of it, and it complained of semaphores that were gone: a traceback after Ctrl-C.
+    prepare = spawn.get_preparation_data
+    monkeypatch.setattr(spawn, "get_preparation_data", lambda name: signal.raise_signal(signal.SIGINT) or prepare(name))
+    process = WithoutMain(target=time.sleep, args=(60,))
+    with pytest.raises(KeyboardInterrupt):
+        process.start()
+    assert not process.is_alive()
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")

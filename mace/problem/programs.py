@@ -109,7 +109,7 @@ class Rule:
         return self.known(axes).held.get(self._read(point), lambda: self._holds(axes, point))
 
     def _holds(self, axes: Sequence[Axis], point: Point) -> bool:
-        self._refuse_unbound()
+        self.refuse_unbound()
         values = {name: axes[j].value(point[j]) for name, j in self.reads.items()}
         return bool(run(self.program, typed(self.program, values)))
 
@@ -138,7 +138,7 @@ class Rule:
 
     def can_hold(self, box: Mapping[str, Extent]) -> bool:
         """False only if no point of a box obeys the rule; a side is a closed interval or a set of levels."""
-        self._refuse_unbound()
+        self.refuse_unbound()
         sides: dict[str, Enclosed] = {}
         for declared in self.program.inputs:
             side = box[declared.name]
@@ -148,7 +148,8 @@ class Rule:
                 sides[declared.name] = side if isinstance(side, tuple) else set(side)
         return True in possible(self.program, sides)
 
-    def _refuse_unbound(self) -> None:
+    def refuse_unbound(self) -> None:
+        """Raise ProgramError for a rule that reads a row's own values: of inputs alone it says nothing."""
         if self.starts:
             raise ProgramError(
                 f"the rule `{self.source}` compares with the row's own values, and here is no row",

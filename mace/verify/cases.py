@@ -110,6 +110,8 @@ def _outside(subject: Subject, given: kinds.Bounded) -> Iterator[Case]:
             raise GoalError("bounded: of which class is this the probability?", hint="bounded(0, 0.9, label=1)")
         label = subject.classes[class_of(subject, given.label)]
     where = [rule_of(rule, subject.space) for rule in given.where]
+    for rule in where:
+        rule.refuse_unbound()
     outside = []
     if given.lower is not None and (label is None or given.lower > 0):
         outside.append(Between(high=given.lower, high_strict=True))

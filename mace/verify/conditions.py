@@ -46,7 +46,9 @@ def condition_of(subject: Subject, source: str) -> Condition:
             raise MaceError(f"the feature `{name}` stands in the way of the model's result of that name")
     results = [Feature(name, "categorical", levels=[plain(label) for label in subject.classes]) for name in RESULTS]
     everything = pair_space(subject.space, names, results)
-    read = rule_of(source, everything).reads.keys()
+    rule = rule_of(source, everything)
+    rule.refuse_unbound()
+    read = rule.reads.keys()
     doubled = tuple(name for name in names if OTHER + name in read)
     space = pair_space(subject.space, doubled, results)
     return Condition(source, doubled, bool(doubled) or RESULTS[1] in read, rule_of(source, space), space)

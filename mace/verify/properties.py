@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -118,7 +119,10 @@ def monotone(feature: str, direction: str = "increasing", favourable: Any = None
     """See `Monotone`; `favourable` is a class or a list of classes."""
     if direction not in ("increasing", "decreasing"):
         raise MaceError(f"monotone: the direction is `increasing` or `decreasing`, got {direction!r}")
-    return Monotone(str(feature), direction, None if favourable is None else _several(favourable))  # type: ignore[arg-type]
+    good = None if favourable is None else _several(favourable)
+    if good == ():
+        raise MaceError("monotone: name a favourable class", hint="Without `favourable` it is the second of two.")
+    return Monotone(str(feature), direction, good)  # type: ignore[arg-type]
 
 
 def fair(*features: str, within: object = 0) -> Fair:
@@ -137,7 +141,8 @@ def robust(row: Any, radius: object = None, distance: str = "l1") -> Robust:
     known = _number("robust", "radius", radius)
     if known is not None and known <= 0:
         raise MaceError(f"robust: the radius must be > 0, got {radius!r}")
-    return Robust(row, known, str(distance))
+    # NumPy's whole numbers are numbers of rows, as people find them by `np.flatnonzero`.
+    return Robust(int(row) if isinstance(row, Integral) and not isinstance(row, bool) else row, known, str(distance))
 
 
 def reachable(label: Any) -> Reachable:

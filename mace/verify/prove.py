@@ -153,10 +153,11 @@ class _Run:
         if self.subject.not_followed:
             return Verdict("", "unknown", self.subject.not_followed, oracle="structure")
         note = "no certificate: it follows from the shape of the model, and certificates speak of its numbers"
-        return Verdict("", "proved", reason, oracle="structure", notes=(*self.subject.left_out, note))
+        notes = (*self.subject.rules_of_changes, *self.subject.left_out, note)
+        return Verdict("", "proved", reason, oracle="structure", notes=notes)
 
     def _done(self, status: Any, why: str, **more: Any) -> Verdict:
-        assumed = self.subject.explainer.assumed
+        assumed = (*self.subject.explainer.assumed, *self.subject.rules_of_changes)
         notes = [*assumed, *([] if self.subject.not_followed else self.subject.left_out), *self.notes]
         complete = len(self.certificates) == self.refuted
         return Verdict(

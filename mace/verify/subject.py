@@ -57,8 +57,17 @@ class Subject:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules of the space."""
-        return self.explainer.rules
+        """The rules of the space, but for those that compare with a row's own values: no input is one's change."""
+        return tuple(rule for rule in self.explainer.rules if not rule.starts)
+
+    @property
+    def rules_of_changes(self) -> list[str]:
+        """What no verdict about inputs rests on: the other rules; one sentence each."""
+        return [
+            f"the rule `{rule.source}` is about changes of a row, and leaves out no input"
+            for rule in self.explainer.rules
+            if rule.starts
+        ]
 
     @property
     def classes(self) -> tuple[Label, ...]:

@@ -14,9 +14,10 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
+from mace.errors import MaceError, ProgramError
 from mace.space.feature import Feature
 from mace.space.space import Space
-from mace.verify import equivalent, fair, holds, monotone, proved, reachable
+from mace.verify import bounded, equivalent, fair, holds, monotone, proved, reachable, robust
 from mace.verify.subject import Subject
 
 
@@ -182,3 +183,28 @@ def test_levels_that_are_numbers_in_another_order_have_a_direction() -> None:
             true = bool((np.diff(said, axis=0) * step >= 0).all())
             verdict = mace.verify(model, space, monotone("grade", direction))
             assert verdict.status == ("proved" if true else "violated")
+
+
+def test_a_rule_about_changes_of_a_row_leaves_out_no_input() -> None:
+    # It was a KeyError, of the rule that the first example of a space has: `Age >= start_Age`.
+    plain, X = square(0, 3)
+    space = Space(plain.features, ["a >= start_a"])
+    model = DecisionTreeClassifier(random_state=0).fit(plain.encode(X), X["a"] + X["b"] > 2)
+    for given in (monotone("a"), fair("b"), holds("f == 1"), reachable(True), bounded(0, 0.5, "a > 1", True)):
+        verdict = mace.verify(model, space, given)
+        assert verdict.status == mace.verify(model, plain, given).status
+        assert any("`a >= start_a` is about changes of a row" in note for note in verdict.notes)
+    near = robust({"a": 2, "b": 1}, 0.4)  # is about a row: nothing below 2 counts
+    assert [mace.verify(model, known, near).status for known in (space, plain)] == ["proved", "violated"]
+    for given in (holds("start_a == 1"), bounded(0, 0.5, "b > start_b", True)):
+        with pytest.raises(ProgramError, match="compares with the row's own values, and here is no row"):
+            mace.verify(model, plain, given)
+
+
+def test_arguments_of_properties_that_say_nothing_or_come_of_numpy() -> None:
+    space, X = square(0, 3)
+    model = DecisionTreeClassifier().fit(space.encode(X), X["a"] > 1)
+    with pytest.raises(MaceError, match="name a favourable class"):  # it was proved: "every class is favourable"
+        monotone("a", favourable=[])
+    assert type(robust(np.int64(3), 0.1).row) is int
+    assert mace.verify(model, space, robust(np.flatnonzero(X["a"] == 3)[0], 0.1), data=X).status == "proved"

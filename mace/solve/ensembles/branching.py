@@ -25,8 +25,8 @@ from mace.problem.proof import Leaf, Narrow, Priced, Prices, Proof, ProofNode, S
 from mace.solve.ensembles.ascent import Active, Climbed
 from mace.solve.ensembles.cells import Forest, Grounded
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.priced import NO_CLIMB, Closing, Host, Narrowing, Part, PricedNode, Way
-from mace.solve.ensembles.relaxation import DIGITS, Effort, Exact, Relaxation
+from mace.solve.ensembles.priced import Closing, Host, Narrowing, Part, PricedNode, Way
+from mace.solve.ensembles.relaxation import Effort, Exact, Relaxation
 from mace.solve.ensembles.tightening import Tightening
 from mace.solve.ensembles.trials import Candidate, Look, Trials
 from mace.solve.side_by_side import SideBySide
@@ -338,12 +338,8 @@ class Branching:
                 return relaxation.bound(fewer, active) >= enough
             return relaxation.narrows(fewer, active, narrowing, enough)
 
-        prices = exact.prices * float(1 << exact.coarse)
-        known = NO_CLIMB._replace(prices=prices, goal=exact.goal, shares=exact.shares, lines=exact.lines)
-        for digits, smallest in ROUNDED:
-            if active.empty or DIGITS - digits <= exact.coarse:
-                break
-            fewer = relaxation.exact(known, digits, smallest)
+        for digits, smallest in () if active.empty else ROUNDED:
+            fewer = relaxation.coarser(exact, digits, smallest)
             if proves(fewer):
                 return relaxation.prices(fewer, active)
         return relaxation.prices(exact, active)

@@ -322,6 +322,14 @@ class Relaxation:
         prices = np.minimum(rounded, 2.0**58 / step).astype(np.int64)
         return Exact(prices, coarse, np.ldexp(rough, -fine), shares, lines)
 
+    def coarser(self, exact: Exact, digits: int, smallest: float) -> Exact:
+        """Multipliers rounded once more; as they are, where they have no more digits."""
+        if DIGITS - digits <= exact.coarse:
+            return exact
+        prices = exact.prices * float(1 << exact.coarse)
+        none = np.zeros(0)
+        return self.exact(Climbed(0.0, prices, exact.goal, exact.shares, exact.lines, none, none), digits, smallest)
+
     def bound(self, exact: Exact, active: Active) -> int:
         """No point of a box that has the part of the goal is nearer, in units."""
         given = (self._each(exact.prices << exact.coarse), exact.goal, exact.shares, exact.lines)

@@ -24,6 +24,7 @@ from mace.solve.ensembles.relaxation import Effort, Exact, Relaxation
 TURNS, JOINED = 16, Effort(rounds=100, step=0.1)  # of looking for cliques, and what is spent on the bound with new ones
 MOST_LEAVES = 10_000  # any two of which are looked at for cliques,
 PAIRS, AT_MOST = 2e8, 0.05  # so many a second, about; and the part of the time left that this may take
+SHORT = 12, 2e-4  # digits of prices that narrow, and the part of the limit below which they are dropped
 WORTH, AGAIN = 0.95, Effort(rounds=150)  # a box is narrowed to no more than this part of its leaves, and climbed again
 
 Better = Callable[[Iterable[Part], list[Active], Effort], tuple[Part, ...]]
@@ -71,7 +72,10 @@ class Tightening:
         triples = zip(relaxations, node.parts, opened, strict=True)
         before = [one.open(node.low, node.high, limit, above, part.climbed.prices) for one, part, above in triples]
         # Prices of cliques that are left out count for nothing here, nor where this is written.
-        exact = tuple(part.exact.within(active) for part, active in zip(node.parts, before, strict=True))
+        exact = tuple(
+            one.coarser(part.exact.within(active), *SHORT)
+            for one, part, active in zip(relaxations, node.parts, before, strict=True)
+        )
         low, high = self._kept(node, exact, before)
         after = [one.open(low, high, limit, above) for one, above in zip(relaxations, before, strict=True)]
         if sum(len(one.leaf) for one in after) > WORTH * sum(len(one.leaf) for one in before):

@@ -188,13 +188,13 @@ def test_levels_that_are_numbers_in_another_order_have_a_direction() -> None:
 def test_a_rule_about_changes_of_a_row_leaves_out_no_input() -> None:
     # It was a KeyError, of the rule that the first example of a space has: `Age >= start_Age`.
     plain, X = square(0, 3)
-    space = Space(plain.features, ["a >= start_a"])
+    space = Space(plain.features, ["a >= start_a", "b >= start_b"])
     model = DecisionTreeClassifier(random_state=0).fit(plain.encode(X), X["a"] + X["b"] > 2)
     for given in (monotone("a"), fair("b"), holds("f == 1"), reachable(True), bounded(0, 0.5, "a > 1", True)):
         verdict = mace.verify(model, space, given)
         assert verdict.status == mace.verify(model, plain, given).status
         assert any("`a >= start_a` is about changes of a row" in note for note in verdict.notes)
-    near = robust({"a": 2, "b": 1}, 0.4)  # is about a row: nothing below 2 counts
+    near = robust({"a": 2, "b": 1}, 0.4)  # is about a row: only more of both counts
     assert [mace.verify(model, known, near).status for known in (space, plain)] == ["proved", "violated"]
     for given in (holds("start_a == 1"), bounded(0, 0.5, "b > start_b", True)):
         with pytest.raises(ProgramError, match="compares with the row's own values, and here is no row"):

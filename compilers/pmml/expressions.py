@@ -163,9 +163,12 @@ class Interval:
         return above and (value < self.high if self.high_open else value <= self.high)
 
     def cuts(self) -> set[float]:
-        """The last numbers before it begins and ends."""
-        found = {self.low if self.low_open else math.nextafter(self.low, -math.inf)}
-        found.add(math.nextafter(self.high, -math.inf) if self.high_open else self.high)
+        """The last numbers before it begins and ends; an end that is infinite is none."""
+        found: set[float] = set()
+        if math.isfinite(self.low):
+            found.add(self.low if self.low_open else math.nextafter(self.low, -math.inf))
+        if math.isfinite(self.high):
+            found.add(math.nextafter(self.high, -math.inf) if self.high_open else self.high)
         return {cut for cut in found if math.isfinite(cut)}
 
 

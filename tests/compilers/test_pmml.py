@@ -399,3 +399,22 @@ def test_what_scorers_are_known_to_do_differently_is_refused(
         return
     with pytest.raises(ModelError, match=message):
         opened(text, tmp_path)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_bin_without_an_end_has_none(tmp_path: Path) -> None:
+    # One that was open there ended at the largest double: a set of bins was refused, after a warning of NumPy's.
+    node = '<Node score="1"><True/><Node score="2"><SimpleSetPredicate field="d" booleanOperator="isIn">'
+    head = 'functionName="regression" noTrueChildStrategy="returnLastPrediction"'
+    model = (
+        f'<TreeModel {head}>{schema()}{node}<Array n="1" type="real">1</Array></SimpleSetPredicate></Node></Node>'
+        "</TreeModel>"
+    )
+    derived = BINS.format("openOpen").replace(
+        'optype="continuous" dataType="double"', 'optype="categorical" dataType="string"'
+    )
+    derived = derived.replace('field="b"', 'field="b" defaultValue="1"')
+    found = compiled(file_of(model, target=NUMBER, derived=derived), tmp_path)
+    rows = [{"a": 1, "b": b, "k": "red"} for b in (0.75, 1.0, 1.25)]
+    assert found.predict(found.frame(rows)).tolist() == [2.0, 2.0, 1.0]
+    assert [float(predicted(found.table, found.table.scores(found.row(row))[None, :])[0]) for row in rows] == [2, 2, 1]

@@ -30,7 +30,7 @@ from mace.solve.ensembles.cliques import Finder
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.handover import Handover
 from mace.solve.ensembles.plain import Plain
-from mace.solve.ensembles.priced import Closing
+from mace.solve.ensembles.priced import Closing, Part
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.ensembles.relaxation import Effort, Relaxation
 from mace.solve.ensembles.terms import Bound, Terms
@@ -411,6 +411,23 @@ def test_parts_of_a_goal_share_what_they_have_in_common() -> None:
     assert shared.compares == own.compares != first.compares
     for one, other in zip(shared.framed, own.framed, strict=True):
         assert (one == other).all()
+
+
+def test_a_part_that_is_closed_keeps_the_prices_that_close_it_where_a_box_is_narrowed() -> None:
+    """Those of cliques that a later ascent had lowered to nothing were taken from it, and with them what closed it."""
+    task = problem("forest-10x6", 1)
+    grounded = ground(question_of(task, task.rows[0], "l1"))
+    low, high = grounded.ground.low, grounded.ground.high
+    relaxation = Relaxation(grounded, grounded.forest, 0, Fraction(1))
+    relaxation.add([np.array([0, 9])])
+    rows = len(relaxation.framed.axis)
+    exact = relaxation.nothing()._replace(prices=np.full(rows, 2**20 + 1))
+    lowered = np.zeros(rows)
+    active = relaxation.open(low, high, 2**62, paid=lowered)
+    climbed = Climbed(0.0, lowered, *[np.zeros(0)] * 5)
+    for key, kept in ((5, False), (10, True)):
+        prices = tightening.narrowing_prices(relaxation, Part(key, exact, climbed), active, 10)
+        assert (prices is exact) == kept and bool(prices.prices[-1]) == kept
 
 
 def test_a_gap_that_was_asked_for_ends_the_search(at_once: None) -> None:

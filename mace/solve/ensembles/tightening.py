@@ -71,11 +71,8 @@ class Tightening:
         limit, relaxations = self.host.limit, self.relaxations
         triples = zip(relaxations, node.parts, opened, strict=True)
         before = [one.open(node.low, node.high, limit, above, part.climbed.prices) for one, part, above in triples]
-        # Prices of cliques that are left out count for nothing here, nor where this is written.
-        exact = tuple(
-            one.coarser(part.exact.within(active), *SHORT)
-            for one, part, active in zip(relaxations, node.parts, before, strict=True)
-        )
+        triples = zip(relaxations, node.parts, before, strict=True)
+        exact = tuple(narrowing_prices(*triple, limit) for triple in triples)
         low, high = self._kept(node, exact, before)
         after = [one.open(low, high, limit, above) for one, above in zip(relaxations, before, strict=True)]
         if sum(len(one.leaf) for one in after) > WORTH * sum(len(one.leaf) for one in before):
@@ -94,3 +91,12 @@ class Tightening:
         lows, highs = (np.array(side) for side in zip(*found, strict=True))
         masks = np.bitwise_or.reduce(lows)
         return np.where(self.grounded.ground.grid, lows.min(axis=0), masks), highs.max(axis=0)
+
+
+def narrowing_prices(relaxation: Relaxation, part: Part, active: Active, limit: int) -> Exact:
+    """The prices of a part of the goal by which a box is narrowed.
+
+    active: what the box leaves open, without cliques that hardly have a price. These count for nothing here, nor where
+    this is written. A part that is closed takes no cells, but has to stay closed there: it keeps all that closes it.
+    """
+    return part.exact if part.key >= limit else relaxation.coarser(part.exact.within(active), *SHORT)

@@ -299,10 +299,18 @@ let priced w state model where parts =
   let read = List.map2 (fun part data -> pricing w.s model w.features state.cliques part data where) goal parts in
   (read, List.map2 (fun part given -> bound w state part given where) goal read)
 
+(* Whether "missing", the last index, is allowed: the theory takes it for the nearest index above a cut, on whatever side of another
+   one that is. *)
+let may_lack (feature : C.feature) =
+  match feature.absent, feature.domain_of with
+  | Some (index, _), C.Between (_, last) -> Z.equal index last
+  | _ -> false
+
 let allow_none w where holds =
   if not holds then
     if Hints.parted w.s w.unit then
       raise (Not_covered "prices where all distances are multiples of more than one part of a whole")
+    else if Array.exists may_lack w.features then raise (Not_covered "prices where a number may be missing")
     else refused "%s: the prices allow a point with the goal" where
 
 let prices w state model where parts =

@@ -62,6 +62,45 @@ def ask(built: Path, tmp_path: Path) -> Callable[[Any], Asked]:
     return ask
 
 
+NEAR_MISSING = {
+    "mace_certificate": 2,
+    "statement": {
+        "features": [
+            {
+                "name": "x", "weight": "1", "kind": "grid", "grid": "step", "step": "1", "extra": None, "lower": 0,
+                "upper": 4, "start": 0, "scale": "1", "missing": {"cost": "1", "allowed": True},
+            }
+        ],
+        "columns": [[0, None, [], "0x1.0000000000000p+6"]],
+        "model": {
+            "kind": "ensemble", "rule": "value", "ordered": True, "error": "0x0.0p+0", "cast": "float64", "test": "<=",
+            "dtype": "float64", "divide": 1, "start": ["0x0.0p+0"],
+            "trees": [
+                {
+                    "column": [0, 0, -1, -1, -1],
+                    "threshold": ["0x1.c000000000000p+1", "0x1.8000000000000p+0", 0, 0, 0],
+                    "left": [1, 2, 0, 0, 0], "right": [4, 3, 0, 0, 0],
+                    "value": [None, None, ["0x0.0p+0"], ["0x1.0000000000000p+0"], ["0x0.0p+0"]],
+                }
+            ],
+        },
+        "goal": [[[0, None, "0x1.0000000000000p+0", False]]],
+        "distance": {"alpha": "0", "beta": "1", "gamma": "0"},
+        "rules": [], "avoid": [], "most_changes": None, "claim": {"closer_than": "2"},
+    },
+    "witness": None,
+    "cuts": [3, 1],
+    "proof": [["prices", {"goal": ["3"], "largest": [], "unit": "1", "prices": []}]],
+}  # fmt: skip
+
+
+@needs_tools
+def test_prices_where_missing_is_nearer_than_what_a_path_leaves_are_not_covered(ask: Callable[[Any], Asked]) -> None:
+    """The leaf with the goal holds 2 and 3, and is as far as the claim; "missing", at 1, is beyond one of its cuts."""
+    assert check(NEAR_MISSING).accepted
+    assert ask(NEAR_MISSING)[:2] == ("not covered", "not covered: prices where a number may be missing")
+
+
 def counts_changes(data: Json) -> bool:
     """Whether a dual has a multiplier of the count of changes."""
     duals = [node for node in data["proof"] if type(node) is list and node and node[0] == "dual"]

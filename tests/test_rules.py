@@ -222,9 +222,9 @@ def test_a_linear_model_is_divided_where_a_rule_of_two_numbers_changes_its_mind(
     model.coef_, model.intercept_ = np.array([[0.00032, 0.00065, 0.029, 0.0233]]), np.array([-3.8492])
     divided, candidates = [0], Branching.candidates
 
-    def counted(branching: Branching, node: Node) -> list[Split | Phase]:
+    def counted(branching: Branching, node: Node, missing: float) -> list[Split | Phase]:
         divided[0] += 1
-        return candidates(branching, node)
+        return candidates(branching, node, missing)
 
     monkeypatch.setattr(Branching, "candidates", counted)
     answer = mace.explain(model, space, {"gain": 0, "loss": 2042, "hours": 40, "age": 43}, goal=1)

@@ -24,6 +24,7 @@ from mace.space.axes import Axis, Box, GridAxis, Side, ends, holds, is_single
 
 TRIED = 16  # splits that are tried before one is chosen
 COARSE = Fraction(1, 10**11)  # of a range; brackets close to within 1e-9
+FINE = Fraction(1, 10**6)  # of a range: so near to each other floats are next to no loss of a relaxation
 FLOAT_SPLITS = 500  # a search: which of very many pairs of floats is nearest may take for ever, for the last 1e-8
 
 
@@ -46,21 +47,24 @@ class Branching:
         # Rules that linear programs know: points near relaxed ones break them by rounding alone.
         self.lined = {line.rule for line in frame.numbers.lines}
 
-    def candidates(self, node: Node) -> list[Split | Phase]:
-        """Where to split, the likeliest first; empty if the node is one point or nothing can be gained."""
+    def candidates(self, node: Node, missing: float = 0.0) -> list[Split | Phase]:
+        """Where to split, the likeliest first; empty if the node is one point or nothing can be gained.
+
+        missing: how much its bound lacks.
+        """
         assert node.point is not None and node.scores is not None and node.loss is not None
         if (split := self.ruled(node, lined=False)) is not None:
             return [split]
-        found = self._phases(node)
+        found, floats = self._phases(node), self._between_floats(node, missing)
         for j, side in enumerate(node.box):
             if isinstance(side, tuple):
-                found += self._on_grid(node, j, side)
+                found += self._on_grid(node, j, side, floats)
             elif not is_single(side):
                 found += self._on_levels(node, j, side)
         if found:
             found.sort(key=lambda one: -one.loss)
             return [one.split for one in found]
-        last = self.narrow(node)
+        last = self.narrow(node, floats)
         return [last] if last is not None else []
 
     def _phases(self, node: Node) -> list[Candidate]:
@@ -73,7 +77,23 @@ class Branching:
             if flat[place] > 0.0
         ]
 
-    def _on_grid(self, node: Node, j: int, side: tuple[int, int]) -> Iterator[Candidate]:
+    def _between_floats(self, node: Node, missing: float) -> bool:
+        """Whether splits between neighbouring floats may still close a box.
+
+        A point of floats lies beside every real one, on the far side of what it must reach: so that if floats are as
+        near to each other as those of a column of single precision, such splits add no more than these steps cost.
+        """
+        if self.float_splits >= FLOAT_SPLITS:
+            return False
+        n, axes, most = self.frame.numbers.axes, self.frame.question.axes, 0.0
+        for j in np.flatnonzero(n.kind == FLOATS).tolist():
+            if not is_single(node.box[j]) and coarse(axes[j]):
+                if spacing(axes[j]) > FINE:
+                    return True
+                most += float(spacing(axes[j])) * float(n.rate[j] + n.peak[j])
+        return most >= missing
+
+    def _on_grid(self, node: Node, j: int, side: tuple[int, int], between_floats: bool) -> Iterator[Candidate]:
         """Splits of an ordered axis: the start from the rest, where any change costs; beside the relaxed value."""
         axis, n = self.frame.question.axes[j], self.frame.numbers.axes
         assert isinstance(axis, GridAxis) and node.point is not None and node.loss is not None
@@ -85,7 +105,7 @@ class Branching:
             at = axis.start if change > 0 and axis.start < side[1] or axis.start == side[0] else axis.start - 1
             yield Candidate(float(node.loss[first]), Split(j, at))
         floats = n.kind[j] == FLOATS
-        if change == 0.0 or floats and not (self.float_splits < FLOAT_SPLITS and coarse(axis)):
+        if change == 0.0 or floats and not (between_floats and coarse(axis)):
             return
         value = axis.start_value + exact(change) * axis.scale
         low = min(max(axis.grid.floor(value), side[0]), side[1] - 1)
@@ -126,7 +146,7 @@ class Branching:
         found = close_or_cut(replace(question, rules=rules), node.box, point, edges=True)
         return None if isinstance(found, Closed) else Split(*found)
 
-    def narrow(self, node: Node) -> Split | Phase | None:
+    def narrow(self, node: Node, between_floats: bool) -> Split | Phase | None:
         """A split for a node whose relaxation is exact but whose point is not allowed, or is not certain."""
         assert node.point is not None
         point = self.frame.rounded(node.point, outward=False)
@@ -159,7 +179,7 @@ class Branching:
             return Phase(*divmod(int(np.argmax(np.where(undecided, np.minimum(-low, high), -1.0))), low.shape[1]))
         # Splitting fine floats gains nothing: the point's score lies within the rounding margin.
         steps = [j for j in wide if self.frame.numbers.axes.kind[j] != FLOATS]
-        if not steps and self.float_splits < FLOAT_SPLITS:
+        if not steps and between_floats:
             steps = [j for j in wide if coarse(question.axes[j])]
             self.float_splits += bool(steps)
         return middle(node.box, steps[0]) if steps else None
@@ -174,13 +194,16 @@ class Branching:
         return Fraction(side.bit_count() - 1)
 
 
-@lru_cache
 def coarse(axis: Axis) -> bool:
     """Whether floats of an axis lie so far apart that what is between two of them shows in the distance."""
-    if not isinstance(axis, GridAxis) or axis.lower == axis.upper:
-        return False
+    return isinstance(axis, GridAxis) and axis.lower < axis.upper and spacing(axis) > COARSE
+
+
+@lru_cache
+def spacing(axis: GridAxis) -> Fraction:
+    """How far floats of an axis lie apart, at the end where that is more, as a part of its scale."""
     low, near, high, below = map(axis.given, (axis.lower, axis.lower + 1, axis.upper, axis.upper - 1))
-    return max(near - low, high - below) > float(axis.scale * COARSE)
+    return exact(max(near - low, high - below)) / axis.scale
 
 
 def isolate(side: Side, j: int, index: int) -> Split:

@@ -293,7 +293,7 @@ class Search(Points):
 
     def expand(self, node: Node) -> None:
         """Split a node where its relaxation loses most: the likeliest splits are tried, the best one is kept."""
-        splits = self.likeliest(self.branching.candidates(node), node)
+        splits = self.likeliest(self.branching.candidates(node, self.missing(node)), node)
         if not splits:
             self.settle(node)
             return
@@ -315,6 +315,10 @@ class Search(Points):
             if not child.closed:
                 self.propose(child)
             self.push(child)
+
+    def missing(self, node: Node) -> float:
+        """How much the bound of a node lacks; 0 where no point is known yet, beyond which nothing is of interest."""
+        return max(0.0, self.target - node.bound) if np.isfinite(self.target) else 0.0
 
     def likeliest(self, splits: list[Split | Phase], node: Node) -> list[Split | Phase]:
         """Splits with the units that promise most, when each is tried, in the places of all units."""

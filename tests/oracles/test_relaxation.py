@@ -413,6 +413,17 @@ def test_parts_of_a_goal_share_what_they_have_in_common() -> None:
         assert (one == other).all()
 
 
+def test_a_bound_is_enough_where_the_distance_that_it_proves_is_that_limit_or_more() -> None:
+    task = problem("forest-10x6", 1)
+    grounded = ground(question_of(task, task.rows[0], "l1"))
+    relaxation = Relaxation(grounded, grounded.forest, 0, Fraction(1))
+    rng = np.random.default_rng(0)
+    for limit in rng.integers(1, relaxation.scale, 200).tolist():
+        for whole in (False, True):
+            enough = relaxation.enough(limit, whole)
+            assert relaxation.key(enough, whole) >= limit > relaxation.key(enough - 1, whole)
+
+
 def test_a_part_that_is_closed_keeps_the_prices_that_close_it_where_a_box_is_narrowed() -> None:
     """Those of cliques that a later ascent had lowered to nothing were taken from it, and with them what closed it."""
     task = problem("forest-10x6", 1)

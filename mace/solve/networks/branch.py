@@ -80,8 +80,8 @@ class Branching:
     def _between_floats(self, node: Node, missing: float) -> bool:
         """Whether splits between neighbouring floats may still close a box.
 
-        A point of floats lies beside every real one, on the far side of what it must reach: so that if floats are as
-        near to each other as those of a column of single precision, such splits add no more than these steps cost.
+        Next to every real point lies one of floats, less than one step on in each feature. So where floats lie as close
+        as those of single precision do, such splits add to a bound no more than one step in every feature costs.
         """
         if self.float_splits >= FLOAT_SPLITS:
             return False

@@ -35,7 +35,7 @@ CLOSED = 2**62  # the key of a box without a point that has the goal
 GLANCE = Effort(rounds=200, aim=1.01, step=1.0)  # at the box of all allowed points
 PROMISING = 0.75  # the part of what is known already that a glance must prove to go on
 FIRST = Effort(rounds=2000, aim=1.01, step=1.0)  # then
-EACH = Effort(rounds=300)  # in every other box
+EACH = Effort(rounds=150)  # in every other box
 WALKS = 10_000  # walks through trees that the plain search may take in one node
 CAUTION = 0.2  # of what is left of a bound must be closed by others before the plain search tries again
 WAITED = 5  # or so many splits
@@ -64,6 +64,7 @@ class Branching:
         self.root: PricedNode | None = None
         self.heap: list[tuple[int, int, PricedNode]] = []
         self.nodes, self.why, self.paused, self.prepared = 0, "", False, False
+        self.first: Effort | None = None  # what is still to be spent on the first box
         self.vain = 0  # repairs since the last that found a nearer point
         self.bytes = 32 * sum(len(relaxation.sides.tree) + 200 for relaxation in self.relaxations)  # a node
         self.promising = 0.0  # the part of the limit that bounds of nodes must have for the plain search to try them
@@ -85,8 +86,9 @@ class Branching:
             nothing.append(Part(0, zero, Climbed(0.0, *map(np.zeros, (*lengths, 0, 0)))))
         left = self.host.deadline.left()
         root = self._solved(nothing, GLANCE)
-        if root.key >= PROMISING * known and (rounds := self._first_rounds(left)) > GLANCE.rounds:
-            root = self._solved(root.parts, FIRST._replace(rounds=rounds))
+        self.first = FIRST._replace(rounds=self._first_rounds(left))
+        if root.key >= PROMISING * known:
+            root = self._solved_on(root)
         self.root = root
         self._push(root)
         if root.key >= PROMISING * known and not self.host.deadline.over:
@@ -101,6 +103,11 @@ class Branching:
         better = self._better(parts, opened, effort)
         return PricedNode(low, high, self.host.key_of(low, high), better)
 
+    def _solved_on(self, root: PricedNode) -> PricedNode:
+        """The same box after all the rounds that it is worth, unless it had them before."""
+        effort, self.first = self.first, None
+        return root if effort is None or effort.rounds <= GLANCE.rounds else self._solved(root.parts, effort)
+
     def _better(self, parts: Iterable[Part], opened: list[Active], effort: Effort) -> tuple[Part, ...]:
         """Better prices of each part of the goal for what a box leaves open of it."""
         asked = zip(self.relaxations, parts, opened, repeat(effort), strict=False)
@@ -109,15 +116,14 @@ class Branching:
     def _prepare(self) -> None:
         """Make the bound of the first box as good as it gets, before that is divided."""
         self.prepared = True
-        root = self.root
-        assert root is not None
-        if root.key >= self.host.limit or self.host.near_enough(root.key):
-            return
-        self.heap.clear()
-        self.tightening.join_cliques(root)
-        self.tightening.narrow(root, [relaxation.whole for relaxation in self.relaxations])
-        heapq.heappush(self.heap, (root.key, 0, root))
-        if not self.host.deadline.over:
+        assert self.root is not None
+        self.root = root = self._solved_on(self.root)
+        needed = root.key < self.host.limit and not self.host.near_enough(root.key)
+        if needed:
+            self.tightening.join_cliques(root)
+            self.tightening.narrow(root, [relaxation.whole for relaxation in self.relaxations])
+        self.heap = [(root.key, 0, root)]
+        if needed and not self.host.deadline.over:
             self._round(root)
 
     def _first_rounds(self, before: float | None) -> int:

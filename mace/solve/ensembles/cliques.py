@@ -13,6 +13,8 @@ Source: Padberg 1973, "On the facial structure of set packing polyhedra" (clique
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mace.solve.compiled import compiled, lean
@@ -22,38 +24,58 @@ LEAST_SHARE = 0.03  # of a leaf with which a clique begins
 BROKEN = 1.03  # the sum of shares of a clique that is worth a row
 MOST = 60  # new cliques at a time, of at most
 CANDIDATES = 200
+WIDE = 50  # leaves with the largest shares, among which the next is chosen
 AHEAD = 0.3  # how much the shares that a leaf leaves to be added count beside its own
 
 
-@compiled
-def conflicts(tree: Array, low: Array, high: Array, grid: Array, first: Array, last: Array) -> Array:
-    """(leaves, words) bits: which leaves are of the same tree as each, or share no point with it.
+class Paths(NamedTuple):
+    """Of L leaves, and which of them no point reaches together, as far as that was asked.
 
-    tree: (leaves,); low, high: (leaves, J) the boxes of their paths; first, last: (J,) the box that holds them.
+    tree: (L,); low, high: (J, L) the boxes of their paths; grid: (J,); first, last: (J,) the box that holds them.
+    bits: (L, words) of a leaf those of its tree, and those that share no point with it; known: (L,) whose are there.
+    apart: (L,) room for the bits of one leaf.
     """
-    leaves, axes = len(tree), len(grid)
-    bits = np.zeros((leaves, (leaves + 63) // 64), np.uint64)
-    narrow, many = np.empty((leaves, axes), np.int32), np.zeros(leaves, np.int32)  # the axes that each path narrows
-    for k in range(leaves):
-        for j in range(axes):
-            if low[k, j] != first[j] or high[k, j] != last[j]:
-                narrow[k, many[k]] = j
-                many[k] += 1
-    for k in range(leaves):
-        for other in range(k):
-            apart = tree[k] == tree[other]
-            i = 0
-            while not apart and i < many[k]:
-                j = narrow[k, i]
-                if grid[j]:
-                    apart = low[k, j] > high[other, j] or low[other, j] > high[k, j]
-                else:
-                    apart = low[k, j] & low[other, j] == 0
-                i += 1
-            if apart:
-                bits[k, other >> 6] |= np.uint64(1) << np.uint64(other & 63)
-                bits[other, k >> 6] |= np.uint64(1) << np.uint64(k & 63)
-    return bits
+
+    tree: Array
+    low: Array
+    high: Array
+    grid: Array
+    first: Array
+    last: Array
+    bits: Array
+    known: Array
+    apart: Array
+
+
+@lean
+def look_at(paths: Paths, k: int) -> None:
+    """Find the leaves that no point reaches together with one, unless they are known."""
+    if paths.known[k]:
+        return
+    paths.known[k] = True
+    apart = paths.apart
+    for other in range(len(apart)):
+        apart[other] = paths.tree[other] == paths.tree[k]
+    for j in range(len(paths.grid)):
+        low, high = paths.low[j], paths.high[j]
+        if low[k] == paths.first[j] and high[k] == paths.last[j]:
+            continue
+        if paths.grid[j]:
+            for other in range(len(apart)):
+                apart[other] |= (low[k] > high[other]) | (low[other] > high[k])
+        else:
+            for other in range(len(apart)):
+                apart[other] |= (low[k] & low[other]) == 0
+    apart[k] = False
+    for other in range(len(apart)):
+        paths.bits[k, other >> 6] |= np.uint64(apart[other]) << np.uint64(other & 63)
+
+
+@compiled
+def look_at_each(paths: Paths, leaves: Array) -> None:
+    """The same of several."""
+    for k in leaves:
+        look_at(paths, k)
 
 
 @lean
@@ -64,8 +86,11 @@ def has(bits: Array, k: int, other: int) -> bool:
 
 @lean
 def best_of(bits: Array, share: Array, left: Array, many: int) -> int:
-    """Of the first leaves of `left`, those that may be added, the one that promises most."""
-    best, found = -1.0, left[0]
+    """Of the first leaves of `left`, those that may be added, the one that promises most.
+
+    Those with the largest shares come first; leaves beyond the first hundred have too little to be looked at.
+    """
+    best, found, many = -1.0, left[0], min(many, WIDE)
     for i in range(many):
         rest = 0.0
         for h in range(many):
@@ -116,8 +141,9 @@ def broken(bits: Array, share: Array, order: Array) -> tuple[Array, Array, Array
 
 
 @compiled
-def lifted(bits: Array, members: Array, order: Array) -> Array:
+def lifted(paths: Paths, members: Array, order: Array) -> Array:
     """A clique, and of all leaves in an order those that are in conflict with everything before them."""
+    bits = paths.bits
     leaves, words = bits.shape
     common = np.full(words, ~np.uint64(0), np.uint64)
     found, many = np.zeros(leaves, np.int64), len(members)
@@ -128,6 +154,7 @@ def lifted(bits: Array, members: Array, order: Array) -> Array:
         if (common[k >> 6] >> np.uint64(k & 63)) & np.uint64(1) != np.uint64(0):
             found[many] = k
             many += 1
+            look_at(paths, k)
             common &= bits[k]
     return found[:many].copy()
 
@@ -135,20 +162,25 @@ def lifted(bits: Array, members: Array, order: Array) -> Array:
 class Finder:
     """Looks for cliques among leaves that a box leaves open, none twice.
 
-    tree, low, high: of these leaves as in `conflicts`; grid: (J,); first, last: the box.
+    tree, low, high: of these leaves as a relaxation has them; grid: (J,); first, last: the box.
     """
 
     def __init__(self, tree: Array, low: Array, high: Array, grid: Array, first: Array, last: Array) -> None:
-        self.bits = conflicts(tree, low, high, grid, first, last)
+        leaves = len(tree)
+        bits, known = np.zeros((leaves, (leaves + 63) // 64), np.uint64), np.zeros(leaves, np.bool_)
+        low, high = np.ascontiguousarray(low.T), np.ascontiguousarray(high.T)
+        self.paths = Paths(tree, low, high, grid, first, last, bits, known, np.zeros(leaves, np.bool_))
         self.known: set[bytes] = set()
 
     def found(self, shares: Array) -> list[Array]:
         """New cliques that shares of leaves break, those that they break most; each as places of leaves, in order."""
         order = np.argsort(-shares, kind="stable")
-        begin, members, weight = broken(self.bits, shares, order[shares[order] > LEAST_SHARE])
+        some = order[shares[order] > LEAST_SHARE]
+        look_at_each(self.paths, some)
+        begin, members, weight = broken(self.paths.bits, shares, some)
         found: list[Array] = []
         for c in np.argsort(-weight, kind="stable")[:MOST].tolist():
-            clique = np.sort(lifted(self.bits, members[begin[c] : begin[c + 1]], order))
+            clique = np.sort(lifted(self.paths, members[begin[c] : begin[c + 1]], order))
             key = clique.tobytes()
             if key not in self.known:
                 self.known.add(key)

@@ -22,8 +22,8 @@ from mace.solve.ensembles.priced import Host, Narrowing, Part, PricedNode
 from mace.solve.ensembles.relaxation import Effort, Exact, Relaxation
 
 TURNS, JOINED = 16, Effort(rounds=100, step=0.1)  # of looking for cliques, and what is spent on the bound with new ones
-MOST_LEAVES = 10_000  # any two of which are looked at for cliques,
-PAIRS, AT_MOST = 2e8, 0.05  # so many a second, about; and the part of the time left that this may take
+LEAVES, AT_MOST = 1e4, 0.25  # so many a second are looked at, about; the part of the time left that this may take,
+MOST_ROOM = 0.1  # and the part of the memory
 SHORT = 12, 2e-4  # digits of prices that narrow, and the part of the limit below which they are dropped
 WORTH, AGAIN = 0.95, Effort(rounds=150)  # a box is narrowed to no more than this part of its leaves, and climbed again
 
@@ -41,8 +41,8 @@ class Tightening:
         limit, first = self.host.limit, self.relaxations[0]
         opened = [relaxation.open(root.low, root.high, limit) for relaxation in self.relaxations]
         leaf = opened[0].leaf
-        left = self.host.deadline.left()
-        if len(leaf) > MOST_LEAVES or (left is not None and len(leaf) ** 2 > PAIRS * AT_MOST * left):
+        left, room = self.host.deadline.left(), MOST_ROOM * self.host.room
+        if len(leaf) ** 2 > 8 * room or (left is not None and len(leaf) > LEAVES * AT_MOST * left):
             return
         if any(len(part.climbed.leaves) != len(leaf) for part in root.parts):  # a nearer point was found since
             root.parts = self.better(root.parts, opened, AGAIN)

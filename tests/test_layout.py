@@ -104,7 +104,7 @@ def test_the_command_line_answers_before_anything_heavy_is_loaded() -> None:
 
 
 def test_answering_begins_without_what_compiles_provers_or_asks_services() -> None:
-    provers = ("ensembles.search", "ensembles.means", "ensembles.ascent", "networks.search", "warm")
+    provers = ("ensembles.search", "ensembles.means", "ensembles.relaxation", "networks.search", "warm")
     imported = ["mace.explain.explainer", *(f"mace.solve.{name}" for name in provers)]
     code = f"import {', '.join(imported)}, sys; print(*{{'http', 'numba', 'pandas', 'sklearn'}} & {{*sys.modules}})"
     run = subprocess.run([sys.executable, "-c", code], cwd=house.ROOT, capture_output=True, text=True, check=True)

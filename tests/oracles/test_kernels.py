@@ -14,6 +14,7 @@ from mace.problem.distance import norm
 from mace.problem.question import Question
 from mace.solve.ensembles import ascent, balls, greedy, inherited, pruning, walk
 from mace.solve.ensembles.cells import Grounded, ground
+from mace.solve.ensembles.frame import Active, RelaxationArrays, on_side, payments
 from mace.solve.ensembles.relaxation import Relaxation
 from mace.solve.networks.kernels import knapsack
 from mace.tables.table import Ensemble
@@ -245,7 +246,7 @@ def test_the_knapsack_is_never_below_a_point_that_it_may_hold(seed: int) -> None
     assert more - found <= price * 1e-6 + 1e-12
 
 
-def opened(seed: int) -> tuple[ascent.RelaxationArrays, ascent.Active, np.random.Generator]:
+def opened(seed: int) -> tuple[RelaxationArrays, Active, np.random.Generator]:
     """A relaxation of a random question in its box, or in a part of it."""
     _, made = grounded(seed)
     rng, box = np.random.default_rng(seed), whole(made)
@@ -264,12 +265,12 @@ def test_a_piece_pays_for_every_side_that_holds_it(seed: int) -> None:
     prices = rng.integers(0, 2, len(active.number)) * rng.integers(1, 9, len(active.number))
     for given in (prices, prices.astype(float)):
         paid = np.empty(len(frame.part), given.dtype)
-        ascent.payments(frame, active, given, paid)
+        payments(frame, active, given, paid)
         for j, (first, last) in enumerate(zip(active.begin, active.end, strict=True)):
             sums = np.cumsum(paid[first:last]) if frame.grid[j] else paid[first:last]
             rows = [i for i, row in enumerate(active.number) if frame.axis[row] == j]
             for piece, pays in zip(range(first, last), sums, strict=True):
-                assert pays == sum(prices[i] for i in rows if ascent.on_side(frame, active.number[i], piece))
+                assert pays == sum(prices[i] for i in rows if on_side(frame, active.number[i], piece))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -286,4 +287,4 @@ def test_a_leaf_costs_what_its_rows_do_and_rows_fall_on_whose_side_a_piece_lies(
     change = np.zeros(rows, np.float32)
     ascent.lift(frame, active, chosen, change)
     for i, row in enumerate(active.number):
-        assert change[i] == -ascent.on_side(frame, row, chosen[frame.axis[row]])
+        assert change[i] == -on_side(frame, row, chosen[frame.axis[row]])

@@ -23,11 +23,12 @@ from mace.problem.distance import norm
 from mace.problem.proof import Priced
 from mace.problem.question import Question
 from mace.solve.ensembles import branching, greedy, prover, shorter, stalled, tightening, walk
-from mace.solve.ensembles.ascent import ANYTHING, Climbed
+from mace.solve.ensembles.ascent import Climbed
 from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cells import Grounded, ground
 from mace.solve.ensembles.cliques import Finder
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.frame import ANYTHING
 from mace.solve.ensembles.handover import Handover
 from mace.solve.ensembles.plain import Plain
 from mace.solve.ensembles.priced import Closing, Part

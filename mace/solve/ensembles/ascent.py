@@ -1,8 +1,8 @@
 """Dual ascent on the linear relaxation of trees, compiled: prices under which all trees share one distance.
 
-In:  `RelaxationArrays`, the leaves, rows and pieces of a relaxation; a box in cells and masks; prices to start from.
-Out: better prices (`ascend`), and what rounded ones prove in whole numbers (`proved`).
-Promise: what `proved` returns is a lower bound whatever the prices; how good `ascend`'s are changes only the speed.
+In:  the arrays of a relaxation, what a box leaves open of it, and multipliers to start from.
+Out: `ascend`: better multipliers, with the shares of pieces and leaves that go with them.
+Promise: how good they are changes only the speed: what they prove is said in whole numbers (`exact_bound.py`).
 
 For given prices the relaxation falls apart: each axis takes its cheapest piece, each tree its cheapest leaf. Where a
 tree's leaf lies on a side of a cut and the axis's piece does not, the price of that side rises, in the opposite case it
@@ -15,19 +15,14 @@ direction); Duchi, Hazan, Singer 2011 (steps by price); Barahona, Anbil 2000, "T
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mace.solve.compiled import compiled, lean
-from mace.solve.ensembles.cells import Ground
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.walk import Box, measure, side_of
+from mace.solve.ensembles.frame import Active, OpenRows, RelaxationArrays, on_side, payments
 
-OUTSIDE, CUTTING, WITHIN = -1, 0, 1
-NOTHING, ANYTHING = -(2**62), 2**62  # what `proved` says where its sums do not fit, and of a box without the goal
-LARGEST = 2.0**59  # units that sums may have
-MANY = 1024  # axes whose indices may each add so much the less
 KEPT = np.float32(0.6)  # of the last direction
 FADED = np.float32(1e-20)  # less than which is nothing: the smallest singles are dear
 PATIENT = 10  # rounds without a better bound, after which steps get shorter
@@ -38,92 +33,7 @@ LOOK = 50  # rounds, in which this part of what is missing must be gained for th
 SLOW = 0.005
 
 
-class RelaxationArrays(NamedTuple):
-    """The linear relaxation of trees.
-
-    T trees, L leaves, P pairs of a leaf and a row, R rows, J axes, K pieces, C comparisons.
-    The last axis is that of cliques, which no box has: its one piece costs nothing, and lies on the sides of all its
-    rows. Such a row says that the leaves of a clique have shares of at most 1 together.
-
-    first:  (T + 1,) where each tree's leaves begin. at: (L + 1,) where each leaf's rows begin in `rows`, (P,).
-    gain:   (C, L) scaled gains, need: (C,) what their sums must reach.
-    axis, cut, side, place: (R,) of a row: its side of a cut, in cells or as a mask; the cut's place among the pieces.
-    grid:   (J,) whether an axis is ordered.
-    begin:  (J + 1,) where each axis's pieces begin; begin_cell, end_cell: (K,) their first and last cell, or the level.
-    part, top: (K,) costs in units, rounded down.
-    read:   (J,) whether one of N linear rules reads an axis.
-    spots:  (K + 1,) where the S indices of each piece begin of which one is best; none but on axes that are read.
-    spot_part, spot_top: (S,) what they cost; spot_sum: (N, S) what they add to the sums of rules, in units.
-    slack:  (N,) these sums at the start.
-    """
-
-    first: Array
-    at: Array
-    rows: Array
-    gain: Array
-    need: Array
-    axis: Array
-    cut: Array
-    side: Array
-    place: Array
-    grid: Array
-    begin: Array
-    begin_cell: Array
-    end_cell: Array
-    part: Array
-    top: Array
-    read: Array
-    spots: Array
-    spot_part: Array
-    spot_top: Array
-    spot_sum: Array
-    slack: Array
-
-
-class Rows(NamedTuple):
-    """The rows that a box leaves open as passes over all of them read them. R rows, J axes, K pieces, I intervals.
-
-    begin: (J + 1,) where each axis's rows begin; over: (J,) of an ordered axis those of sides above their cuts.
-    after: (R,) of ordered axes the first piece above the cut, nowhere less than in the row before on the same side.
-    under: (K,) of a piece of an ordered axis: it lies on the sides below cuts of the rows under .. over - 1,
-    above: (K,) and on the sides above cuts of the rows over .. above - 1.
-    first, end: (R + I,) leaves that are next to one another, of each row in its place and then all others.
-    row:        (I,) whose the others are.
-    """
-
-    begin: Array
-    over: Array
-    after: Array
-    under: Array
-    above: Array
-    first: Array
-    end: Array
-    row: Array
-
-
-class Active(NamedTuple):
-    """What of a relaxation a box leaves open.
-
-    first, leaf, at: as in `RelaxationArrays`, for the leaves that are reached; row: their rows, as places in `number`.
-    number:     the rows whose cut divides the box, and that hold some leaf.
-    begin, end: (J,) the pieces begin..end - 1 that meet the box; mask: (J,) of a level axis the pieces themselves.
-    empty:      whether some tree has no leaf.
-    rows:       the rows and pairs once more.
-    """
-
-    first: Array
-    leaf: Array
-    at: Array
-    row: Array
-    number: Array
-    begin: Array
-    end: Array
-    mask: Array
-    empty: bool
-    rows: Rows
-
-
-class Costs(NamedTuple):
+class PieceCosts(NamedTuple):
     """Costs of a relaxation's pieces, and of the indices among which one is best, in the units of one ascent.
 
     part, top: (K,); spot_part, spot_top: (S,); spot_sum: (N, S); slack: (N,), as in `RelaxationArrays`.
@@ -173,245 +83,7 @@ class Climbed(NamedTuple):
 
 
 @lean
-def state(frame: RelaxationArrays, row: int, low: Array, high: Array) -> int:
-    """Whether a box lies on a row's side whole, in part, or not at all; of a clique's row always in part."""
-    axis, cut = frame.axis[row], frame.cut[row]
-    if axis == len(low):
-        return CUTTING
-    if frame.grid[axis]:
-        below, above = high[axis] <= cut, low[axis] > cut
-    else:
-        below, above = low[axis] & ~cut == 0, low[axis] & cut == 0
-    if frame.side[row] == 1:
-        below, above = above, below
-    return WITHIN if below else OUTSIDE if above else CUTTING
-
-
-@lean
-def cost_of_leaf(
-    frame: RelaxationArrays,
-    ground: Ground,
-    box: Box,
-    number: Array,
-    row: Array,
-    begin: int,
-    end: int,
-    low: Array,
-    high: Array,
-) -> int:
-    """The scaled cost of the part of a box that lies on all these rows' sides; `ANYTHING` if that is empty.
-
-    row: places in `number`, those from begin to end. low, high: those of the box, changed here, and left as they were.
-    """
-    total: Any = box.total[0]
-    largest: Any = box.total[1]
-    empty = False
-    for k in range(begin, end):
-        r = number[row[k]]
-        axis, cut = frame.axis[r], frame.cut[r]
-        if axis == len(low):
-            break  # cliques come last
-        if not frame.grid[axis]:
-            low[axis] &= cut if frame.side[r] == 0 else ~cut
-            empty |= low[axis] == 0
-        elif frame.side[r] == 0:
-            high[axis] = min(high[axis], cut)
-            empty |= low[axis] > high[axis]
-        else:
-            low[axis] = max(low[axis], cut + 1)
-            empty |= low[axis] > high[axis]
-    for k in range(begin, end):
-        axis = frame.axis[number[row[k]]]
-        if axis == len(low):
-            break
-        if low[axis] != box.low[axis] or high[axis] != box.high[axis]:
-            if not empty:
-                side = side_of(ground, axis, low[axis], high[axis])
-                total += side.part - box.part[axis]
-                largest = max(largest, side.top)
-            low[axis], high[axis] = box.low[axis], box.high[axis]
-    return ANYTHING if empty else int(total + largest)
-
-
-@compiled
-def rows_of(
-    frame: RelaxationArrays, active_begin: Array, active_end: Array, number: Array, at: Array, row: Array
-) -> Rows:
-    """The rows of `number`, which are in the order of the relaxation; active_begin .. row: as in `Active`."""
-    rows, axes, pieces = len(number), len(frame.grid), len(frame.part)
-    # Unsigned, since places that may be negative are looked at each time.
-    begin, over = np.empty(axes + 1, np.uint32), np.empty(axes, np.uint32)
-    after, under, above = np.zeros(rows, np.uint32), np.zeros(pieces, np.uint32), np.zeros(pieces, np.uint32)
-    i = 0
-    for j in range(axes):
-        begin[j] = i
-        low = high = i
-        while i < rows and frame.axis[number[i]] == j:
-            if frame.grid[j]:
-                after[i] = frame.begin[j] + frame.place[number[i]] + 1
-                high += frame.side[number[i]] == 0
-            i += 1
-        over[j] = middle = high
-        if frame.grid[j]:
-            for piece in range(active_begin[j], active_end[j]):
-                while low < middle and after[low] <= piece:
-                    low += 1
-                while high < i and after[high] <= piece:
-                    high += 1
-                under[piece], above[piece] = low, high
-    begin[axes] = i
-    # A row's leaves come one after the other, mostly without a gap: a few intervals instead of many pairs.
-    first, end = np.zeros(rows + len(row), np.uint32), np.zeros(rows + len(row), np.uint32)
-    whose, last, others = np.empty(len(row), np.int32), np.full(rows, -1, np.int32), 0
-    for k in range(len(at) - 1):
-        for pair in range(at[k], at[k + 1]):
-            i = row[pair]
-            if last[i] < 0:
-                last[i] = i
-                first[i] = k
-            elif end[last[i]] != k:
-                whose[others] = i
-                last[i] = rows + others
-                first[last[i]] = k
-                others += 1
-            end[last[i]] = k + 1
-    return Rows(
-        begin, over, after, under, above, first[: rows + others].copy(), end[: rows + others].copy(),
-        whose[:others].copy(),
-    )  # fmt: skip
-
-
-@compiled
-def held(number: Array, row: Array) -> Array:
-    """Of rows those that hold some leaf: a price of others gains nothing. Their places replace those of `row`."""
-    place, count = np.zeros(len(number), np.int32), 0
-    kept = np.empty(len(number), np.int32)
-    for pair in range(len(row)):
-        place[row[pair]] = 1
-    for i in range(len(number)):
-        if place[i]:
-            kept[count], place[i] = number[i], count
-            count += 1
-    for pair in range(len(row)):
-        row[pair] = place[row[pair]]
-    return kept[:count].copy()
-
-
-def whole(frame: RelaxationArrays) -> Active:
-    """All of a relaxation, from which boxes take what they leave open."""
-    some, axes = np.zeros(0, np.uint32), len(frame.grid)
-    rows = Rows(some, some, some, some, some, some, some, np.zeros(0, np.int32))
-    first, at, row = (column.astype(np.int32) for column in (frame.first, frame.at, frame.rows))
-    leaf, number = np.arange(len(at) - 1, dtype=np.int32), np.arange(len(frame.axis), dtype=np.int32)
-    begin, end = (frame.begin[k : k + axes].astype(np.int32) for k in (0, 1))
-    return Active(first, leaf, at, row, number, begin, end, np.full(axes, -1, np.int64), empty=False, rows=rows)
-
-
-@compiled
-def opened(frame: RelaxationArrays, ground: Ground, box: Box, limit: int, above: Active, idle: Array) -> Active:
-    """The leaves, rows and pieces of a box, of whose sides and costs only the sides need be filled in.
-
-    limit: leaves whose part of the box has a scaled cost >= this are not reached.
-    above: what a box around this one left open, with a limit no smaller; or all.
-    idle: (cliques,) those that are left out.
-    Long because what is open of rows, leaves and pieces is written down in one pass each, without a list between.
-    """
-    rows, trees, axes = len(above.number), len(above.first) - 1, len(frame.grid)
-    measure(ground, box)
-    low, high = box.low.copy(), box.high.copy()
-    cliques = len(frame.axis) - len(idle)  # the first of their rows
-    place = np.empty(rows, np.int32)
-    number = np.empty(rows, np.int32)
-    open_rows = 0
-    for i in range(rows):
-        found = state(frame, above.number[i], low, high)
-        if above.number[i] >= cliques and idle[above.number[i] - cliques]:
-            found = WITHIN
-        place[i] = -1 if found == WITHIN else -2
-        if found == CUTTING:
-            place[i] = open_rows
-            number[open_rows] = above.number[i]
-            open_rows += 1
-    first = np.empty(trees + 1, np.int32)
-    leaf = np.empty(len(above.leaf), np.int32)
-    at = np.empty(len(above.at), np.int32)
-    row = np.empty(len(above.row), np.int32)
-    leaves, pairs, empty = 0, 0, False
-    for t in range(trees):
-        first[t] = leaves
-        for one in range(above.first[t], above.first[t + 1]):
-            at[leaves] = pairs
-            kept, reached = pairs, True
-            for k in range(above.at[one], above.at[one + 1]):
-                where = place[above.row[k]]
-                if where == -2:
-                    reached = False
-                    break
-                if where >= 0:
-                    row[kept] = where
-                    kept += 1
-            if reached and cost_of_leaf(frame, ground, box, number, row, pairs, kept, low, high) < limit:
-                pairs = kept
-                leaf[leaves] = above.leaf[one]
-                leaves += 1
-        if first[t] == leaves:
-            empty = True
-    first[trees], at[leaves] = leaves, pairs
-    begin, end, mask = np.empty(axes, np.int32), np.empty(axes, np.int32), np.zeros(axes, np.int64)
-    for j in range(axes):
-        begin[j], end[j] = frame.begin[j], frame.begin[j + 1]
-        if j == len(low):
-            continue
-        if frame.grid[j]:
-            while frame.end_cell[begin[j]] < low[j]:
-                begin[j] += 1
-            while frame.begin_cell[end[j] - 1] > high[j]:
-                end[j] -= 1
-        else:
-            mask[j] = low[j]
-    leaf, at = leaf[:leaves].copy(), at[: leaves + 1].copy()
-    row = row[:pairs].copy()
-    number = held(number[:open_rows], row)
-    rows_read = rows_of(frame, begin, end, number, at, row)
-    return Active(first, leaf, at, row, number, begin, end, mask, empty, rows_read)
-
-
-@lean
-def on_side(frame: RelaxationArrays, row: int, piece: int) -> bool:
-    """Whether a piece of the row's axis lies on its side."""
-    axis = frame.axis[row]
-    if frame.grid[axis]:
-        return bool((piece - frame.begin[axis] <= frame.place[row]) == (frame.side[row] == 0))
-    return bool(((frame.cut[row] >> frame.begin_cell[piece]) & 1 == 1) == (frame.side[row] == 0))
-
-
-@lean
-def payments(frame: RelaxationArrays, active: Active, prices: Array, paid: Array) -> None:
-    """What every piece of the box pays; of an ordered axis, how much more than the piece before it.
-
-    prices: one for each row of `active`. paid: filled in here. Without branches, since about every other row has a
-    price.
-    """
-    rows = active.rows
-    paid[:] = 0
-    for j in range(len(rows.over)):
-        if not frame.grid[j]:
-            for i in range(rows.begin[j], rows.begin[j + 1]):
-                for piece in range(active.begin[j], active.end[j]):
-                    if on_side(frame, active.number[i], piece):
-                        paid[piece] += prices[i]
-            continue
-        below = prices.dtype.type(0)
-        for i in range(rows.begin[j], rows.over[j]):
-            below += prices[i]
-            paid[rows.after[i]] -= prices[i]
-        for i in range(rows.over[j], rows.begin[j + 1]):
-            paid[rows.after[i]] += prices[i]
-        paid[active.begin[j]] += below
-
-
-@lean
-def worths(rows: Rows, price: Array, worth: Array, some: Array) -> None:
+def worths(rows: OpenRows, price: Array, worth: Array, some: Array) -> None:
     """What the rows of every leaf cost it, as differences from leaf to leaf; worth: (leaves + 1,), filled in here.
 
     some: room for the rows that have a price, every third or so; to find them first takes less than to ask each time.
@@ -548,7 +220,7 @@ def cheapest_leaves(
 
 @lean
 def cheapest_pieces(
-    frame: RelaxationArrays, active: Active, costs: Costs, paid: Array, shares: Array, lines: Array, total: float,
+    frame: RelaxationArrays, active: Active, costs: PieceCosts, paid: Array, shares: Array, lines: Array, total: float,
     chosen: Array, moves: Moves,
 ) -> float:  # fmt: skip
     """Each axis takes its cheapest piece, or index of a piece; returns `total` with what these cost.
@@ -656,7 +328,7 @@ def ascend(
         np.zeros(compares), np.zeros(axes), np.zeros(ruled), unit, np.zeros(compares), np.zeros(axes), np.zeros(ruled),
         np.zeros(ruled), np.zeros(ruled),
     )  # fmt: skip
-    costs = Costs(
+    costs = PieceCosts(
         frame.part / size, frame.top / size, frame.spot_part / size, frame.spot_top / size, frame.spot_sum / size,
         frame.slack / size,
     )  # fmt: skip
@@ -709,98 +381,3 @@ def ascend(
     to_shares(active.begin, active.end, taken)
     to_shares(active.first[:-1], active.first[1:], reached)
     return Climbed(best * size, every, best_goal * size, best_shares, best_lines, taken, reached)
-
-
-@lean
-def of_spots(frame: RelaxationArrays, piece: int, share: float, lines: Array) -> int:
-    """The least cost of the indices of a piece, with what multipliers of linear rules make of it, in whole units below;
-    `ANYTHING` where sums of these might not fit.
-    """
-    least = np.int64(LARGEST)
-    for s in range(frame.spots[piece], frame.spots[piece + 1]):
-        own, added, about = frame.spot_part[s], 0.0, 0.0
-        if share > 0.0:
-            own += max(0, np.int64(np.floor(share * float(frame.spot_top[s]) * (1.0 - 2.0**-50))))
-        for n in range(len(lines)):
-            product = lines[n] * frame.spot_sum[n, s]
-            added, about = added + product, about + abs(product)
-        if not about <= LARGEST / MANY:
-            return ANYTHING
-        least = min(least, own + np.int64(np.floor(added - about * (len(lines) + 4) * 2.0**-50)) - 1)
-    return int(least)
-
-
-@lean
-def cost_of_piece(frame: RelaxationArrays, j: int, piece: int, shares: Array, lines: Array) -> int:
-    """What a piece of an axis costs, without its payments, in whole units below; `ANYTHING` where sums may not fit."""
-    if frame.read[j]:
-        return of_spots(frame, piece, shares[j], lines)
-    own: Any = np.int64(frame.part[piece])
-    if shares[j] > 0.0:
-        own += max(0, np.int64(np.floor(shares[j] * float(frame.top[piece]) * (1.0 - 2.0**-50))))
-    return int(own)
-
-
-@compiled
-def proved(
-    frame: RelaxationArrays, active: Active, prices: Array, goal: Array, shares: Array, lines: Array, whole: Any
-) -> int:  # fmt: skip
-    """A lower bound of the distance in units: of points of the box with the part of the goal.
-
-    prices: (R,) whole units. goal: (C,) units per scaled gain, of no more than 40 binary digits; whole: (C,) the needs.
-    shares: (J,), of no more than 30 digits, with a sum of at most 1. lines: (N,), of no more than 30 digits.
-    Lemma: products of doubles are rounded, and the result moved down by more than that; all sums are of whole numbers.
-    Long because all sums share one size that they may not exceed.
-    """
-    if active.empty:
-        return ANYTHING
-    trees, compares = len(active.first) - 1, len(goal)
-    price = np.empty(len(active.number), np.int64)
-    size = 0.0
-    for i in range(len(active.number)):
-        price[i] = prices[active.number[i]]
-        size += float(price[i])
-    total: Any = np.int64(0)
-    for c in range(compares):
-        product = goal[c] * float(whole[c])
-        size += abs(product)
-        if size > LARGEST:
-            return NOTHING
-        total += np.int64(np.floor(product - abs(product) * 2.0**-50)) - 1
-    for t in range(trees):
-        least: Any = np.int64(ANYTHING)
-        most = 0.0
-        for k in range(active.first[t], active.first[t + 1]):
-            own, slack = 0.0, 0.0
-            for c in range(compares):
-                product = goal[c] * float(frame.gain[c, active.leaf[k]])
-                own, slack = own - product, slack + abs(product)
-            most = max(most, slack)
-            if size + slack > LARGEST:
-                return NOTHING
-            here = np.int64(np.floor(own - slack * (compares + 2) * 2.0**-50)) - 1
-            for i in range(active.at[k], active.at[k + 1]):
-                here += price[active.row[i]]
-            least = min(least, here)
-        size += most
-        total += least
-    for n in range(len(lines)):
-        product = lines[n] * frame.slack[n]
-        size += abs(product)
-        if not size <= LARGEST:
-            return NOTHING
-        total += np.int64(np.floor(product - abs(product) * 2.0**-48)) - 1
-    paid = np.empty(len(frame.part), np.int64)
-    payments(frame, active, price, paid)
-    for j in range(len(frame.grid)):
-        least = np.int64(ANYTHING)
-        pays: Any = np.int64(0)
-        for piece in range(active.begin[j], active.end[j]):
-            pays = paid[piece] + (pays if frame.grid[j] else np.int64(0))
-            if frame.grid[j] or (active.mask[j] >> frame.begin_cell[piece]) & 1:
-                cost: Any = cost_of_piece(frame, j, piece, shares, lines)
-                if cost == ANYTHING:
-                    return NOTHING
-                least = min(least, np.int64(cost - pays))
-        total += least
-    return int(total)

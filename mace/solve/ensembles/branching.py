@@ -22,9 +22,10 @@ from itertools import repeat
 import numpy as np
 
 from mace.problem.proof import Leaf, Narrow, Priced, Prices, Proof, ProofNode, Split, preorder
-from mace.solve.ensembles.ascent import Active, Climbed
+from mace.solve.ensembles.ascent import Climbed
 from mace.solve.ensembles.cells import Forest, Grounded
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.frame import Active
 from mace.solve.ensembles.priced import Closing, Host, Narrowing, Part, PricedNode, Way
 from mace.solve.ensembles.relaxation import Effort, Exact, Relaxation
 from mace.solve.ensembles.tightening import Tightening

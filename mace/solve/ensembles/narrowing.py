@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from mace.solve.compiled import compiled
-from mace.solve.ensembles.ascent import ANYTHING, Active, RelaxationArrays, cost_of_piece, payments
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.exact_bound import cost_of_piece
+from mace.solve.ensembles.frame import ANYTHING, Active, RelaxationArrays, payments
 
 
 @compiled

@@ -15,8 +15,9 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.problem.proof import Proof, Split
-from mace.solve.ensembles.ascent import Active, Climbed
+from mace.solve.ensembles.ascent import Climbed
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.frame import Active
 from mace.solve.ensembles.relaxation import Exact, Relaxation
 
 NO_CLIMB = Climbed(0.0, *(np.zeros(0),) * 6)

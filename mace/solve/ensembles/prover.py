@@ -250,7 +250,7 @@ def _plainly(search: Plain, walks: int) -> bool:
 
 def _relaxes() -> bool:
     """Whether the relaxation is compiled, or would be at a call."""
-    from mace.solve.ensembles.ascent import proved  # what a first look calls last
+    from mace.solve.ensembles.exact_bound import proved  # what a first look calls last
 
     return bool(proved.ready)  # type: ignore[attr-defined]
 

@@ -26,20 +26,13 @@ import numpy as np
 from mace.base.bits import members
 from mace.base.deadline import NEVER, Deadline
 from mace.problem.proof import Cliques, Prices
-from mace.solve.ensembles.ascent import (
-    ANYTHING,
-    NOTHING,
-    Active,
-    Climbed,
-    RelaxationArrays,
-    ascend,
-    opened,
-    proved,
-    whole,
-)
+from mace.solve.ensembles.ascent import Climbed, ascend
 from mace.solve.ensembles.cells import Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.exact_bound import NOTHING, proved
+from mace.solve.ensembles.frame import ANYTHING, Active, RelaxationArrays
 from mace.solve.ensembles.narrowing import narrowed
+from mace.solve.ensembles.opening import opened, whole
 from mace.solve.ensembles.spots import Spots
 from mace.solve.ensembles.walk import new_box
 

@@ -1,7 +1,7 @@
 """Where in the pieces of axes linear rules look: the only values of a piece that may be the best, whatever multipliers.
 
 In:  the arrays of a question with linear rules, the pieces of its axes.
-Out: `Spots.of`: those `ascent.RelaxationArrays` that are about rules; `Spots.rules`: multipliers as a proof has them.
+Out: `Spots.of`: those `frame.RelaxationArrays` that are about rules; `Spots.rules`: multipliers as a proof has them.
 Promise: cost and rules together are linear on either side of the start, so that an end of a piece or the start is best.
 """
 

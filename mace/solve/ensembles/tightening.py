@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from mace.solve.ensembles.ascent import Active
 from mace.solve.ensembles.cells import Grounded
 from mace.solve.ensembles.cliques import Finder
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.frame import Active
 from mace.solve.ensembles.priced import Host, Narrowing, Part, PricedNode
 from mace.solve.ensembles.relaxation import Effort, Exact, Relaxation
 

@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.solve.ensembles.ascent import Active, Climbed
+from mace.solve.ensembles.ascent import Climbed
 from mace.solve.ensembles.cells import Grounded
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.frame import Active
 from mace.solve.ensembles.priced import Host, PricedNode
 from mace.solve.ensembles.relaxation import Effort, Relaxation
 from mace.solve.side_by_side import SideBySide

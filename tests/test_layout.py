@@ -178,6 +178,15 @@ def test_every_view_is_there_and_every_view_that_is_wanted_has_a_name() -> None:
         assert callable(views.view(name))
 
 
+@pytest.mark.parametrize("folder", ["", ".ensembles", ".forms", ".networks", ".smt", ".splitting"])
+def test_a_class_of_a_prover_has_a_name_of_its_own_in_its_folder(folder: str) -> None:
+    paths = [path for name, path in house.MODULES.items() if name.rpartition(".")[0] == f"mace.solve{folder}"]
+    assert paths
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
+    names = [node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)]
+    assert sorted(names) == sorted({*names})
+
+
 def test_a_function_fits_on_a_screen_or_is_compiled_and_says_why() -> None:
     for path in house.MODULES.values():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

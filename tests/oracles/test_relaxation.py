@@ -135,9 +135,9 @@ def test_around_a_point_there_are_nearer_ones() -> None:
     grounded = ground(oracle.question)
     first = oracle._first(grounded, None, Bound(), NEVER)
     search = Plain(oracle.witnesses, grounded, Terms(Bound(), first, Gap(), NEVER, 2**30))
-    boxes, before = stalled.Boxes(search), search.bound.distance
+    host, before = stalled.PlainHost(search), search.bound.distance
     for _ in range(50):
-        boxes.repair()
+        host.repair()
     assert before is not None and search.point is not None and oracle.question.has_goal(search.point)
     assert search.bound.distance == oracle.question.distance_of(search.point) < before
 
@@ -387,13 +387,13 @@ def test_a_box_that_can_neither_be_cut_nor_searched_in_the_memory_allowed_ends_t
     """It was tried again and again, without a time limit for ever."""
     attempts: list[int | None] = []
 
-    def in_vain(self: stalled.Boxes, low: Any, high: Any, walks: int | None) -> Closing:
+    def in_vain(self: stalled.PlainHost, low: Any, high: Any, walks: int | None) -> Closing:
         attempts.append(walks)
         self.why = "memory limit"
         return Closing(None, None)
 
     choose = Trials.choose
-    monkeypatch.setattr(stalled.Boxes, "attempt", in_vain)
+    monkeypatch.setattr(stalled.PlainHost, "attempt", in_vain)
     monkeypatch.setattr(Trials, "choose", lambda self, node: (choose(self, node)[0], None))
     task = problem("forest-10x6", 1)
     question = question_of(task, task.rows[0], "l1")

@@ -18,7 +18,7 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.solve.compiled import compiled, interruptible, lean
 from mace.solve.ensembles.cells import Aim, Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.greedy import Room, accepted, allowed, cost, cost_of, missing, room, sweep, window
+from mace.solve.ensembles.greedy import SweepRoom, accepted, allowed, cost, cost_of, missing, room, sweep, window
 from mace.solve.ensembles.walk import Box, Stack, best_leaf, leaf_of, measure, new_box, new_stack, shrink
 
 FINE = 64  # the radius is bisected to this part of it
@@ -77,7 +77,7 @@ def pull_in(ground: Ground, home: Array, point: Array, limit: int) -> None:
 
 
 @lean
-def ascend(ground: Ground, forest: Forest, aim: Aim, part: int, limit: int, room: Room, point: Array) -> bool:
+def ascend(ground: Ground, forest: Forest, aim: Aim, part: int, limit: int, room: SweepRoom, point: Array) -> bool:
     """Move one feature of a point after the other to where the sums miss one part of the goal by least, below a limit.
 
     Returns whether the point has the goal then.
@@ -131,8 +131,8 @@ def hardest(forest: Forest, aim: Aim, part: int) -> int:
 
 @compiled
 def bisect(
-    ground: Ground, forest: Forest, aim: Aim, part: int, best: Array, span: Array, box: Box, stack: Stack, room: Room,
-    balls: int,
+    ground: Ground, forest: Forest, aim: Aim, part: int, best: Array, span: Array, box: Box, stack: Stack,
+    room: SweepRoom, balls: int,
 ) -> bool:  # fmt: skip
     """Look for the goal, by one of its parts, in so many balls; whether it is worth going on.
 

@@ -1,6 +1,6 @@
 """Points with the goal, where that is a sum of functions of one axis or two: one axis after another is moved; compiled.
 
-In:  `Terms`, what each cell costs, and a point to start from.
+In:  `SumTerms`, what each cell costs, and a point to start from.
 Out: whether the point was moved to one with the goal, below a limit, as far as sums of rounded numbers say.
 """
 
@@ -12,12 +12,12 @@ import numpy as np
 
 from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.ladders import Terms
+from mace.solve.ensembles.ladders import SumTerms
 from mace.solve.ensembles.messages import FAR, class_of, partner_of, singles_of
 
 
 @compiled
-def repaired(terms: Terms, cost: Array, active: Array, need: float, limit: float, point: Array) -> bool:
+def repaired(terms: SumTerms, cost: Array, active: Array, need: float, limit: float, point: Array) -> bool:
     """Whether a point, given by the places of its cells, was moved to one with the goal at a cost below a limit.
 
     One axis after the other is moved to where most is gained for the cost, or the goal is reached most cheaply; then
@@ -67,7 +67,7 @@ def repaired(terms: Terms, cost: Array, active: Array, need: float, limit: float
 
 
 @lean
-def worth_on(terms: Terms, j: int, point: Array, worth: Array) -> None:
+def worth_on(terms: SumTerms, j: int, point: Array, worth: Array) -> None:
     """What each cell of an axis adds to the goal, the others being those of a point."""
     singles = singles_of(terms)
     for i in range(terms.first[j], terms.first[j + 1]):
@@ -85,7 +85,7 @@ def worth_on(terms: Terms, j: int, point: Array, worth: Array) -> None:
 
 
 @lean
-def sum_at(terms: Terms, point: Array) -> Any:
+def sum_at(terms: SumTerms, point: Array) -> Any:
     """What a point adds up to, trees without a test aside."""
     total = 0.0
     for j in range(len(point)):

@@ -28,7 +28,7 @@ LOOK = 0.05  # seconds between two looks at the clock then
 POWERS = (0.6, 1.0, 0.2)  # of the cost against the gain: points of the first are hardly ever farther than the others'
 
 
-class Room(NamedTuple):
+class SweepRoom(NamedTuple):
     """Room for the walks of a sweep, for its sums by cell, and for a leaf of every tree."""
 
     rows: Array
@@ -360,12 +360,12 @@ def strides(count: int, longest: int, ground: Ground, forest: Forest, deadline: 
             length = min(2 * length, longest) if now() - began < LOOK else max(length // 2, 1)
 
 
-def room(grounded: Grounded) -> Room:
+def room(grounded: Grounded) -> SweepRoom:
     """Room for what the climbs and sweeps of one question need."""
     ground = grounded.ground
     ends = [*ground.base[1:].tolist(), len(ground.at)]
     widest = max([ground.order.shape[1] + 2, 4, *(end - base + 3 for base, end in zip(ground.base, ends, strict=True))])
-    return Room(
+    return SweepRoom(
         np.zeros((grounded.depth + 4, 3), np.int64),
         np.zeros((int(np.diff(grounded.aim.begin).max(initial=0)), widest), np.int64),  # one for each of a part
         np.zeros(len(grounded.forest.roots), np.int64),

@@ -1,7 +1,7 @@
 """Ensembles whose trees test one axis or two: sums of functions of these, as arrays.
 
 In:  the arrays of a question.
-Out: `Terms`, or None where some tree tests more axes, or levels by masks that stand in no order.
+Out: `SumTerms`, or None where some tree tests more axes, or levels by masks that stand in no order.
 Promise: the terms of a model are made once, whatever row is asked about; only what cells cost is the row's.
 
 On each axis that it tests a tree tells classes of cells apart: its *ladder*. Its rungs are the tests between a class
@@ -23,8 +23,10 @@ from mace.solve.ensembles.cuts import Array
 MOST_CELLS = 2_000_000  # of all tables
 
 
-class Terms(NamedTuple):
-    """J axes that are tested, I cells (levels) of these, L ladders, C classes of these, P tables, N leaves of tables.
+class SumTerms(NamedTuple):
+    """The terms of a sum of functions.
+
+    J axes that are tested, I cells (levels) of these, L ladders, C classes of these, P tables, N leaves of tables.
 
     axis:  (J,) their numbers in the question. first: (J + 1,) where the cells of each begin; cell: (I,) their numbers.
     whole: (I,) what all trees of one axis add. fixed: what trees without a test add.
@@ -63,7 +65,7 @@ class Terms(NamedTuple):
 class _Made(NamedTuple):
     """Terms, and the arrays that they were made of: as long as they are kept, nothing else has their identity."""
 
-    terms: Terms | None
+    terms: SumTerms | None
     test: Array
     gain: Array
 
@@ -71,7 +73,7 @@ class _Made(NamedTuple):
 _MADE: Recent[_Made] = Recent(4)
 
 
-def terms_of(grounded: Grounded) -> Terms | None:
+def terms_of(grounded: Grounded) -> SumTerms | None:
     """The terms of a question with one comparison."""
     forest, ground = grounded.forest, grounded.ground
     counts = tuple(np.diff(ground.base, append=len(ground.at)).tolist())
@@ -80,7 +82,7 @@ def terms_of(grounded: Grounded) -> Terms | None:
     return _MADE.get(key, lambda: _Made(_terms(grounded), forest.test, forest.gain)).terms
 
 
-def cropped(terms: Terms, kept: Array) -> Terms:
+def cropped(terms: SumTerms, kept: Array) -> SumTerms:
     """These terms without some cells, of which each axis keeps one at least."""
     parts = [terms.kind[at : at + size][kept[first : first + size]] for at, first, size in zip(
         terms.kinds.tolist(), terms.first[terms.on].tolist(), np.diff(terms.first)[terms.on].tolist(), strict=True,
@@ -114,7 +116,7 @@ class _Tested(NamedTuple):
 class _Rungs(NamedTuple):
     """The rungs of all ladders, and where the nodes of `_Tested` stand on them.
 
-    kinds: (L + 1,) where the classes of the cells of a ladder begin in `kind`. begin, below, above: as in `Terms`.
+    kinds: (L + 1,) where the classes of the cells of a ladder begin in `kind`. begin, below, above: as in `SumTerms`.
     up_to:  (R,) how many classes the lower side of a node's test has; turned: (R,) whether that is its right side.
     """
 
@@ -127,7 +129,7 @@ class _Rungs(NamedTuple):
     turned: Array
 
 
-def _terms(grounded: Grounded) -> Terms | None:
+def _terms(grounded: Grounded) -> SumTerms | None:
     tested = _tested(grounded) if len(grounded.forest.roots) else None
     if tested is None or not len(tested.tree):
         return None
@@ -271,7 +273,7 @@ def _leaves(grounded: Grounded, box: Array, trees: Array) -> _Leaves:
     return _Leaves(node, of, box[:, node])
 
 
-def _together(grounded: Grounded, tested: _Tested, rungs: _Rungs, table: Array) -> Terms:
+def _together(grounded: Grounded, tested: _Tested, rungs: _Rungs, table: Array) -> SumTerms:
     """table: where the entries of every table begin."""
     roots, gains, singles = grounded.forest.roots, grounded.forest.gain[0], len(tested.singles)
     axis = np.unique(tested.axis)
@@ -297,7 +299,7 @@ def _together(grounded: Grounded, tested: _Tested, rungs: _Rungs, table: Array) 
     of = leaf.of[run]
     which = run[_runs(int(table[-1]), table[of] + row * columns[of] + left[run])]
     adds = gains[leaf.node].astype(np.float64)
-    return Terms(
+    return SumTerms(
         axis,
         first,
         np.concatenate([np.arange(size) for size in tested.cells[axis].tolist()]),

@@ -29,7 +29,7 @@ from mace.tables.table import Bools, Compare, Ensemble, Floats
 if TYPE_CHECKING:
     from mace.solve.ensembles import pieces
     from mace.solve.ensembles.functions import Functions
-    from mace.solve.ensembles.pieces import Boxes, PieceFindings
+    from mace.solve.ensembles.pieces import PieceFindings, ScoreBoxes
 
 _MANY = 512  # places at which functions that bend everywhere are looked at
 
@@ -123,10 +123,10 @@ def cover(functions: Functions, refuted: Refuted, whole: Piece, most: int, deadl
     return Cover(done)
 
 
-def _boxes(functions: Functions, refuted: Refuted) -> Boxes:
+def _boxes(functions: Functions, refuted: Refuted) -> ScoreBoxes:
     """Boxes of which none lies in another, what leaves these out leaves out all; and where they are nearest to the
     conditions."""
-    from mace.solve.ensembles.pieces import Boxes, outermost
+    from mace.solve.ensembles.pieces import ScoreBoxes, outermost
 
     low, high = refuted.low.T, refuted.high.T
     order = np.argsort(-np.where(np.isfinite(low), high - low, high).sum(axis=0), kind="stable")
@@ -141,10 +141,10 @@ def _boxes(functions: Functions, refuted: Refuted) -> Boxes:
     ])  # fmt: skip
     side = missing.argmin(axis=0)
     corner = np.ascontiguousarray(corners[side, :, np.arange(len(kept))].T)
-    return Boxes(low, high, side, corner, corners)
+    return ScoreBoxes(low, high, side, corner, corners)
 
 
-def _room(functions: Functions, boxes: Boxes) -> PieceFindings:
+def _room(functions: Functions, boxes: ScoreBoxes) -> PieceFindings:
     from mace.solve.ensembles.pieces import PieceFindings
 
     conditions, members, points = functions.x.shape

@@ -50,7 +50,7 @@ class Means(NamedTuple):
     clear: float
 
 
-class Room(NamedTuple):
+class SumRoom(NamedTuple):
     """Room for sums. total: (C, K) best leaves of each member; here: (C, K) of the nearest point; slope: (K,); worth:
     (N,) gains of leaves in what they add to the functions."""
 
@@ -60,11 +60,11 @@ class Room(NamedTuple):
     worth: Array
 
 
-def new_room(means: Means, nodes: int) -> Room:
+def new_room(means: Means, nodes: int) -> SumRoom:
     """Room for so many nodes of trees."""
     conditions, members = means.places.shape
     total, here = (np.zeros((conditions, members), np.int64) for _ in range(2))
-    return Room(total, here, np.zeros(members), np.zeros(nodes))
+    return SumRoom(total, here, np.zeros(members), np.zeros(nodes))
 
 
 @lean
@@ -145,7 +145,7 @@ def best_of_all(
 
 
 @lean
-def worths(forest: Forest, means: Means, c: int, near: Array, best: Array, room: Room) -> float:
+def worths(forest: Forest, means: Means, c: int, near: Array, best: Array, room: SumRoom) -> float:
     """Fill in what best leaves are worth beside near ones, by what their member's function rises between both; returns
     what one unit of that is."""
     largest = 1e-300
@@ -165,7 +165,7 @@ def worths(forest: Forest, means: Means, c: int, near: Array, best: Array, room:
 
 @lean
 def out_of_reach(
-    ground: Ground, forest: Forest, means: Means, box: Box, limit: int, scratch: Scratch, room: Room, place: int,
+    ground: Ground, forest: Forest, means: Means, box: Box, limit: int, scratch: Scratch, room: SumRoom, place: int,
     came: int, stack: Stack, count: Array,
 ) -> bool:  # fmt: skip
     """Whether the best leaves of a box clearly miss some condition; looks for those of all, as long as none is missed.
@@ -189,7 +189,7 @@ def out_of_reach(
 
 
 @lean
-def nearest_missed(means: Means, room: Room) -> tuple[int, float]:
+def nearest_missed(means: Means, room: SumRoom) -> tuple[int, float]:
     """The condition that the nearest point misses and that is nearest to being refuted, and by how much the best
     leaves exceed it; -1 where the nearest point misses none."""
     chosen, spare = -1, 0.0
@@ -202,7 +202,7 @@ def nearest_missed(means: Means, room: Room) -> tuple[int, float]:
 
 @lean
 def run(
-    ground: Ground, forest: Forest, whole: Forest, means: Means, book: Book, box: Box, scratch: Scratch, room: Room,
+    ground: Ground, forest: Forest, whole: Forest, means: Means, book: Book, box: Box, scratch: Scratch, room: SumRoom,
     stack: Stack, limit: int, width: int, stop: int, most_changes: int, budget: int,
 ) -> int:  # fmt: skip
     """Search until something is to be decided outside; everything as `search.run`, whose invariant is this one's."""

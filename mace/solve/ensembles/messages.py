@@ -1,6 +1,7 @@
 """Bounds of sums of functions of one axis or two, compiled: tables from above by sums of functions of one axis each.
 
-In:  `Terms`, what each cell costs, the cells of a box, and messages to start from: what each table's classes are worth.
+In:  `SumTerms`, what each cell costs, the cells of a box, and messages to start from: what the classes of tables are
+     worth.
 Out: better messages and the price for the goal under which they prove most (`evaluate`).
 Promise: none is needed: what they prove is found in whole numbers (`mace.solve.ensembles.payments`).
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.ladders import Terms
+from mace.solve.ensembles.ladders import SumTerms
 
 STEPS = 200  # towards the best price for the goal
 FAR = 1e300
@@ -66,13 +67,13 @@ class Taken(NamedTuple):
 
 
 @lean
-def singles_of(terms: Terms) -> int:
+def singles_of(terms: SumTerms) -> int:
     """How many ladders are of trees of one axis."""
     return len(terms.tree) - 2 * (len(terms.table) - 1)
 
 
 @lean
-def class_of(terms: Terms, ladder: int, j: int, i: int) -> Any:
+def class_of(terms: SumTerms, ladder: int, j: int, i: int) -> Any:
     """The class that a cell, by place, is of on a ladder of its axis."""
     return terms.begin[ladder] + terms.kind[terms.kinds[ladder] + i - terms.first[j]]
 
@@ -84,7 +85,7 @@ def partner_of(ladder: int, singles: int) -> int:
 
 
 @compiled
-def inside_of(terms: Terms, cost: Array, active: Array, room: float) -> Inside:
+def inside_of(terms: SumTerms, cost: Array, active: Array, room: float) -> Inside:
     """The cells of a box that points of interest may take: less than `room` dearer than the cheapest of their axis.
 
     cost, active: by cell, what it costs, and whether the box has it. room: what such points may cost beyond the box.
@@ -121,7 +122,7 @@ def inside_of(terms: Terms, cost: Array, active: Array, room: float) -> Inside:
 
 
 @lean
-def errors(terms: Terms, inside: Inside, message: Array, room: float, most: Array, where: Array) -> Any:
+def errors(terms: SumTerms, inside: Inside, message: Array, room: float, most: Array, where: Array) -> Any:
     """The largest error of each table, and the classes that have it; returns their sum."""
     total = 0.0
     singles = singles_of(terms)
@@ -145,7 +146,7 @@ def errors(terms: Terms, inside: Inside, message: Array, room: float, most: Arra
 
 
 @lean
-def worths(terms: Terms, inside: Inside, message: Array, worth: Array) -> None:
+def worths(terms: SumTerms, inside: Inside, message: Array, worth: Array) -> None:
     """What each cell adds to the goal, by messages."""
     for j in range(len(terms.axis)):
         for k in range(inside.begin[j], inside.begin[j + 1]):
@@ -224,7 +225,9 @@ def best_price(
 
 
 @lean
-def send(terms: Terms, inside: Inside, ladder: int, price: float, share: float, total: Array, message: Array) -> None:
+def send(
+    terms: SumTerms, inside: Inside, ladder: int, price: float, share: float, total: Array, message: Array
+) -> None:
     """Renew the message that a table gives on the other ladder: of what this one's axis costs, `share` is its part."""
     singles = singles_of(terms)
     p = (ladder - singles) // 2
@@ -245,7 +248,7 @@ def send(terms: Terms, inside: Inside, ladder: int, price: float, share: float, 
 
 
 @lean
-def passed(terms: Terms, inside: Inside, price: float, message: Array, total: Array) -> None:
+def passed(terms: SumTerms, inside: Inside, price: float, message: Array, total: Array) -> None:
     """Pass messages along the axes and back."""
     axes = len(terms.axis)
     singles = singles_of(terms)
@@ -293,7 +296,7 @@ class Division(NamedTuple):
 
 @lean
 def division(
-    terms: Terms, inside: Inside, message: Array, price: float, most: Array, where: Array, left: Array, right: Array
+    terms: SumTerms, inside: Inside, message: Array, price: float, most: Array, where: Array, left: Array, right: Array
 ) -> Division:
     """Where to divide a box: an axis and two of its cells, about which its bound is least sure.
 
@@ -341,7 +344,7 @@ def division(
 
 @compiled
 def evaluate(
-    terms: Terms, inside: Inside, need: float, message: Array, price: float, room: float, target: float, rounds: int,
+    terms: SumTerms, inside: Inside, need: float, message: Array, price: float, room: float, target: float, rounds: int,
     least: float,
 ) -> PricedBound:  # fmt: skip
     """The best bound in so many rounds of messages, which are changed to those that prove it.

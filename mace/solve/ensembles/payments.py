@@ -1,6 +1,6 @@
 """What messages between axes prove of a box in whole numbers, and the prices of a certificate that say so, compiled.
 
-In:  `Terms`, what each cell costs, the cells of a box, messages and a price for the goal, whatever they are.
+In:  `SumTerms`, what each cell costs, the cells of a box, messages and a price for the goal, whatever they are.
 Out: `Paid`.
 Promise: the bound holds, and a checker that evaluates the prices (proofs/FORMAT.md, 6.14) finds no less.
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.ladders import Terms
+from mace.solve.ensembles.ladders import SumTerms
 from mace.solve.ensembles.messages import Inside, class_of, singles_of
 
 LARGEST = 2.0**57  # of whole numbers that are added up
@@ -54,7 +54,7 @@ def taken(gain: float, price: float) -> Any:
 
 
 @lean
-def pay(terms: Terms, inside: Inside, message: Array, price: float, ladder: int, smooth: bool, pays: Pays) -> bool:
+def pay(terms: SumTerms, inside: Inside, message: Array, price: float, ladder: int, smooth: bool, pays: Pays) -> bool:
     """Set what the tree of a ladder pays for its classes; whether whole numbers hold it.
 
     smooth: the axis is a grid. What no point of interest has pays as what is beside it there, else as little as any.
@@ -83,7 +83,7 @@ def pay(terms: Terms, inside: Inside, message: Array, price: float, ladder: int,
 
 
 @lean
-def steps(terms: Terms, active: Array, ladder: int, pays: Pays, rows: Array, count: int) -> tuple[int, float]:
+def steps(terms: SumTerms, active: Array, ladder: int, pays: Pays, rows: Array, count: int) -> tuple[int, float]:
     """Add the steps between the classes of a ladder to the prices; how many there are now, and how large sums get."""
     j, first, end = terms.on[ladder], terms.begin[ladder], terms.begin[ladder + 1]
     own, up, down = pays.own, pays.up, pays.down
@@ -109,7 +109,7 @@ def steps(terms: Terms, active: Array, ladder: int, pays: Pays, rows: Array, cou
 
 
 @lean
-def least_of_ladder(terms: Terms, price: float, ladder: int, pays: Pays) -> Any:
+def least_of_ladder(terms: SumTerms, price: float, ladder: int, pays: Pays) -> Any:
     """The least that a tree of one axis has left of its payment when the goal has taken what the tree adds to it."""
     least: Any = np.int64(2**62)
     for c in range(terms.begin[ladder], terms.begin[ladder + 1]):
@@ -119,7 +119,7 @@ def least_of_ladder(terms: Terms, price: float, ladder: int, pays: Pays) -> Any:
 
 
 @lean
-def least_of_table(terms: Terms, inside: Inside, price: float, p: int, room: float, pays: Pays) -> Any:
+def least_of_table(terms: SumTerms, inside: Inside, price: float, p: int, room: float, pays: Pays) -> Any:
     """The same of a tree of two axes; `NOTHING` where whole numbers do not hold it.
 
     A leaf is near enough where one of its entries is: it pays for what the box has of it, whole.
@@ -146,7 +146,7 @@ def least_of_table(terms: Terms, inside: Inside, price: float, p: int, room: flo
 
 
 @lean
-def least_of_axis(terms: Terms, cost: Array, active: Array, unit: int, j: int, pays: Pays) -> Any:
+def least_of_axis(terms: SumTerms, cost: Array, active: Array, unit: int, j: int, pays: Pays) -> Any:
     """The least that a cell of an axis costs when trees have been paid."""
     singles = singles_of(terms)
     least: Any = np.int64(2**62)
@@ -165,8 +165,8 @@ def least_of_axis(terms: Terms, cost: Array, active: Array, unit: int, j: int, p
 
 @compiled
 def paid(
-    terms: Terms, inside: Inside, cost: Array, active: Array, ordered: Array, message: Array, price: float, need: float,
-    unit: int, room: float,
+    terms: SumTerms, inside: Inside, cost: Array, active: Array, ordered: Array, message: Array, price: float,
+    need: float, unit: int, room: float,
 ) -> Paid:  # fmt: skip
     """What messages and a price for the goal prove of a box, beyond the cost of the axes that no tree tests.
 

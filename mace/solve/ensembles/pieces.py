@@ -1,6 +1,6 @@
 """The compiled look at one piece of a goal of a mean: cut down, left as it is with half-spaces, or cut in two.
 
-In:  the members' functions (`Functions`), refuted boxes of scores (`Boxes`), a piece, and which boxes are its own.
+In:  the members' functions (`Functions`), refuted boxes of scores (`ScoreBoxes`), a piece, and which boxes are its own.
 Out: `look` changes the piece and its boxes, and says how it ended; what it found stands in `PieceFindings`.
 Promise: what it cuts off a piece does not meet the conditions, and what meets them lies in all of its half-spaces.
 `mace.solve.ensembles.mean_cover` says why, and puts pieces together.
@@ -24,7 +24,7 @@ FEW = 48  # places at which functions that bend everywhere are looked at in a pi
 UNIT = 2.0**-53  # of rounding
 
 
-class Boxes(NamedTuple):
+class ScoreBoxes(NamedTuple):
     """Refuted boxes of scores.
 
     low, high: (K, B) their ends; side: (B,) the condition that a box misses most.
@@ -112,7 +112,7 @@ def beyond(piece: Piece, whole: Piece, k: int, low: float) -> bool:
 
 
 @lean
-def leave_out(boxes: Boxes, piece: Piece, whole: Piece, inside: Array) -> int:
+def leave_out(boxes: ScoreBoxes, piece: Piece, whole: Piece, inside: Array) -> int:
     """Take the boxes out that a piece leaves out by its ends; returns how many stay."""
     stay = 0
     for b in range(len(inside)):
@@ -160,7 +160,7 @@ def at_corner(x: Array, y: Array, count: int, score: float) -> float:
 
 
 @lean
-def survey(functions: Functions, boxes: Boxes, piece: Piece, inside: Array, found: PieceFindings) -> None:
+def survey(functions: Functions, boxes: ScoreBoxes, piece: Piece, inside: Array, found: PieceFindings) -> None:
     """Fill in the concave functions of a piece, and what they say at the corners of its boxes."""
     for c in range(len(functions.need)):
         for k in range(len(piece.low)):
@@ -227,7 +227,7 @@ def touching(functions: Functions, c: int, piece: Piece, corner: Array, found: P
 
 
 @lean
-def held(boxes: Boxes, b: int, weights: Array, constant: float) -> float:
+def held(boxes: ScoreBoxes, b: int, weights: Array, constant: float) -> float:
     """How far a box reaches into a half-space."""
     reach = constant
     for k in range(len(weights)):
@@ -237,7 +237,7 @@ def held(boxes: Boxes, b: int, weights: Array, constant: float) -> float:
 
 
 @compiled
-def halves(functions: Functions, boxes: Boxes, piece: Piece, inside: Array, found: PieceFindings) -> int:
+def halves(functions: Functions, boxes: ScoreBoxes, piece: Piece, inside: Array, found: PieceFindings) -> int:
     """Fill in half-spaces that leave boxes out; returns -1, or the box that none leaves out and at which the concave
     functions reach farthest."""
     stays = inside.copy()
@@ -259,7 +259,7 @@ def halves(functions: Functions, boxes: Boxes, piece: Piece, inside: Array, foun
 
 
 @compiled
-def tell_ends(boxes: Boxes, piece: Piece, whole: Piece, found: PieceFindings) -> None:
+def tell_ends(boxes: ScoreBoxes, piece: Piece, whole: Piece, found: PieceFindings) -> None:
     """Of the ends of a piece as many as leave out the boxes that its half-spaces do not; the one that leaves out most
     first."""
     members, count = boxes.low.shape
@@ -288,7 +288,9 @@ def tell_ends(boxes: Boxes, piece: Piece, whole: Piece, found: PieceFindings) ->
 
 
 @compiled
-def cut_at(functions: Functions, boxes: Boxes, piece: Piece, inside: Array, number: int, found: PieceFindings) -> bool:
+def cut_at(
+    functions: Functions, boxes: ScoreBoxes, piece: Piece, inside: Array, number: int, found: PieceFindings
+) -> bool:
     """Fill in where to cut a piece, which is where a box ends: along a member whose concave function is far above it
     there, so that both halves, cut down, leave out many boxes. False where the box ends nowhere inside."""
     c, members = boxes.side[number], len(piece.low)
@@ -336,7 +338,9 @@ def cut_at(functions: Functions, boxes: Boxes, piece: Piece, inside: Array, numb
 
 
 @compiled
-def look(functions: Functions, boxes: Boxes, piece: Piece, whole: Piece, inside: Array, found: PieceFindings) -> int:
+def look(
+    functions: Functions, boxes: ScoreBoxes, piece: Piece, whole: Piece, inside: Array, found: PieceFindings
+) -> int:
     """Cut a piece down, and tell its part; or say where to cut it, or why that is not to be done."""
     if not tighten(functions, piece):
         return NOWHERE

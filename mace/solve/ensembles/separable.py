@@ -27,9 +27,9 @@ from mace.problem.proof import Leaf, Priced, Prices, Proof, Split, preorder
 from mace.problem.question import Question
 from mace.solve.ensembles.cells import Grounded
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.ladders import Terms, cropped, terms_of
+from mace.solve.ensembles.ladders import SumTerms, cropped, terms_of
 from mace.solve.ensembles.plain import Plain
-from mace.solve.ensembles.stalled import Boxes
+from mace.solve.ensembles.stalled import PlainHost
 from mace.solve.ensembles.terms import Bound
 from mace.solve.protocol import Reply
 from mace.space.axes import Point
@@ -66,7 +66,7 @@ def climbed(question: Question, grounded: Grounded) -> Point | None:
     return _point(grounded, terms, places) if repaired(terms, cost, active, need, np.inf, places) else None
 
 
-def _terms(question: Question, grounded: Grounded) -> Terms | None:
+def _terms(question: Question, grounded: Grounded) -> SumTerms | None:
     """The terms of a question that is of this kind."""
     ground, aim = grounded.ground, grounded.aim
     plainly = question.most_changes is None and not question.rules and not question.avoid
@@ -75,7 +75,7 @@ def _terms(question: Question, grounded: Grounded) -> Terms | None:
     return terms_of(grounded)
 
 
-def _active(terms: Terms, grounded: Grounded, low: Array, high: Array) -> Array:
+def _active(terms: SumTerms, grounded: Grounded, low: Array, high: Array) -> Array:
     """Which cells and levels a box holds."""
     sizes, cell, grid = terms.first[1:] - terms.first[:-1], terms.cell, grounded.ground.grid[terms.axis]
     below, above = low[terms.axis].repeat(sizes), high[terms.axis].repeat(sizes)
@@ -86,7 +86,7 @@ def _active(terms: Terms, grounded: Grounded, low: Array, high: Array) -> Array:
     return np.asarray(within)
 
 
-def _point(grounded: Grounded, terms: Terms, places: Array) -> Point:
+def _point(grounded: Grounded, terms: SumTerms, places: Array) -> Point:
     """The point in these cells that is nearest to the start; on other axes it is as near as it may be."""
     low, high = grounded.ground.low.astype(np.int64), grounded.ground.high.astype(np.int64)
     chosen, ordered = terms.cell[places], grounded.ground.grid[terms.axis]
@@ -95,7 +95,7 @@ def _point(grounded: Grounded, terms: Terms, places: Array) -> Point:
     return grounded.nearest(low, high)
 
 
-class Rows(Sequence[tuple[int, int, int]]):
+class PriceRows(Sequence[tuple[int, int, int]]):
     """Rows of three numbers, made Python's own when they are written."""
 
     def __init__(self, rows: Array) -> None:
@@ -107,12 +107,12 @@ class Rows(Sequence[tuple[int, int, int]]):
     @overload
     def __getitem__(self, place: int) -> tuple[int, int, int]: ...
     @overload
-    def __getitem__(self, place: slice) -> Rows: ...
+    def __getitem__(self, place: slice) -> PriceRows: ...
     def __getitem__(self, place: int | slice) -> Any:
-        return Rows(self.rows[place]) if isinstance(place, slice) else tuple(self.rows[place].tolist())
+        return PriceRows(self.rows[place]) if isinstance(place, slice) else tuple(self.rows[place].tolist())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Rows) and np.array_equal(self.rows, other.rows)
+        return isinstance(other, PriceRows) and np.array_equal(self.rows, other.rows)
 
     def __hash__(self) -> int:
         return hash(self.rows.tobytes())
@@ -144,11 +144,11 @@ class SeparableNode:
 class Separable:
     """One search."""
 
-    def __init__(self, plain: Plain, terms: Terms) -> None:
+    def __init__(self, plain: Plain, terms: SumTerms) -> None:
         from mace.solve.ensembles import climbing, messages, payments
 
         self.climbing, self.messages, self.payments = climbing, messages, payments
-        self.plain, self.terms, self.host = plain, terms, Boxes(plain)
+        self.plain, self.terms, self.host = plain, terms, PlainHost(plain)
         self.grounded: Grounded = plain.grounded
         self.need = int(self.grounded.aim.need[0]) - terms.fixed
         self.ordered = self.grounded.ground.grid[terms.axis]
@@ -163,7 +163,7 @@ class Separable:
         nearest = np.minimum.reduceat(np.where(active, self.cost, NOT_THERE), terms.first[:-1])
         own = self.cost - np.repeat(nearest, np.diff(terms.first))
         kept = active & (own < plain.limit - self.host.key_of(ground.low, ground.high))
-        self.near: Terms = cropped(terms, kept) if kept.any() else terms
+        self.near: SumTerms = cropped(terms, kept) if kept.any() else terms
         self.near_cost: Array = self.cost[kept] if kept.any() else self.cost
         self.every = np.ones(len(self.near_cost), bool)
         self.limit, self.nodes, self.stopped = plain.limit, 0, False
@@ -372,10 +372,10 @@ class Separable:
         if node.far or node.near >= self.limit or node.rows is None:
             return Leaf("distance")
         goal = Fraction(node.price) * Fraction(2) ** self.grounded.aim.exponent / self.grounded.scale
-        return Priced((Prices((goal,), {}, Fraction(1, self.grounded.scale * self.unit), Rows(node.rows)),))
+        return Priced((Prices((goal,), {}, Fraction(1, self.grounded.scale * self.unit), PriceRows(node.rows)),))
 
 
-def _costs(grounded: Grounded, terms: Terms) -> Array:
+def _costs(grounded: Grounded, terms: SumTerms) -> Array:
     """The scaled cost of every cell and level."""
     ground, found = grounded.ground, []
     for j, size in zip(terms.axis.tolist(), np.diff(terms.first).tolist(), strict=True):

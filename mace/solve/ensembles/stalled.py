@@ -55,18 +55,18 @@ def _begun(plain: Plain, handover: Handover) -> Branching | None:
         return None  # without a radius there is nothing to spend; the largest change alone is no sum
     if plain.leaves > MOST_LEAVES:
         return None
-    boxes = Boxes(plain)
-    boxes.improve()
+    host = PlainHost(plain)
+    host.improve()
     try:
-        branching = Branching(plain.grounded, plain.nearer(), boxes)
+        branching = Branching(plain.grounded, plain.nearer(), host)
     except TimeOverError:
         return None
     known = math.floor(plain.lower() * plain.grounded.scale)
     with branching.threads:
-        return branching if handover.is_due(branching.start(known), known, boxes.limit) else None
+        return branching if handover.is_due(branching.start(known), known, host.limit) else None
 
 
-class Boxes:
+class PlainHost:
     """The host of a `Branching`: boxes and points as the plain search sees them."""
 
     def __init__(self, plain: Plain) -> None:

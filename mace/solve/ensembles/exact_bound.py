@@ -51,6 +51,53 @@ def cost_of_piece(frame: RelaxationArrays, j: int, piece: int, shares: Array, li
     return int(own)
 
 
+@lean
+def least_of_trees(
+    frame: RelaxationArrays, active: Active, price: Array, goal: Array, size: float
+) -> tuple[Any, float]:
+    """What the cheapest leaves of all trees cost, in whole units below, and the size of sums with what they add to it.
+
+    size: that of the sums so far. The cost is `NOTHING` where they might not fit.
+    """
+    total: Any = np.int64(0)
+    for t in range(len(active.first) - 1):
+        least: Any = np.int64(ANYTHING)
+        most = 0.0
+        for k in range(active.first[t], active.first[t + 1]):
+            own, slack = 0.0, 0.0
+            for c in range(len(goal)):
+                product = goal[c] * float(frame.gain[c, active.leaf[k]])
+                own, slack = own - product, slack + abs(product)
+            most = max(most, slack)
+            if size + slack > LARGEST:
+                return np.int64(NOTHING), size
+            here = np.int64(np.floor(own - slack * (len(goal) + 2) * 2.0**-50)) - 1
+            for i in range(active.at[k], active.at[k + 1]):
+                here += price[active.row[i]]
+            least = min(least, here)
+        size += most
+        total += least
+    return total, size
+
+
+@lean
+def least_of_axes(frame: RelaxationArrays, active: Active, paid: Array, shares: Array, lines: Array) -> Any:
+    """What the cheapest pieces of all axes cost when they have been paid, in whole units; `NOTHING` as above."""
+    total: Any = np.int64(0)
+    for j in range(len(frame.grid)):
+        least: Any = np.int64(ANYTHING)
+        pays: Any = np.int64(0)
+        for piece in range(active.begin[j], active.end[j]):
+            pays = paid[piece] + (pays if frame.grid[j] else np.int64(0))
+            if frame.grid[j] or (active.mask[j] >> frame.begin_cell[piece]) & 1:
+                cost: Any = cost_of_piece(frame, j, piece, shares, lines)
+                if cost == ANYTHING:
+                    return np.int64(NOTHING)
+                least = min(least, np.int64(cost - pays))
+        total += least
+    return total
+
+
 @compiled
 def proved(
     frame: RelaxationArrays, active: Active, prices: Array, goal: Array, shares: Array, lines: Array, whole: Any
@@ -59,41 +106,26 @@ def proved(
 
     prices: (R,) whole units. goal: (C,) units per scaled gain, of no more than 40 binary digits; whole: (C,) the needs.
     shares: (J,), of no more than 30 digits, with a sum of at most 1. lines: (N,), of no more than 30 digits.
-    Lemma: products of doubles are rounded, and the result moved down by more than that; all sums are of whole numbers.
-    Long because all sums share one size that they may not exceed.
+    Lemma: products of doubles are rounded, and the result moved down by more than that; all sums are of whole numbers,
+    and fit, since their sizes together are no more than `LARGEST`.
     """
     if active.empty:
         return ANYTHING
-    trees, compares = len(active.first) - 1, len(goal)
     price = np.empty(len(active.number), np.int64)
     size = 0.0
     for i in range(len(active.number)):
         price[i] = prices[active.number[i]]
         size += float(price[i])
     total: Any = np.int64(0)
-    for c in range(compares):
+    for c in range(len(goal)):
         product = goal[c] * float(whole[c])
         size += abs(product)
         if size > LARGEST:
             return NOTHING
         total += np.int64(np.floor(product - abs(product) * 2.0**-50)) - 1
-    for t in range(trees):
-        least: Any = np.int64(ANYTHING)
-        most = 0.0
-        for k in range(active.first[t], active.first[t + 1]):
-            own, slack = 0.0, 0.0
-            for c in range(compares):
-                product = goal[c] * float(frame.gain[c, active.leaf[k]])
-                own, slack = own - product, slack + abs(product)
-            most = max(most, slack)
-            if size + slack > LARGEST:
-                return NOTHING
-            here = np.int64(np.floor(own - slack * (compares + 2) * 2.0**-50)) - 1
-            for i in range(active.at[k], active.at[k + 1]):
-                here += price[active.row[i]]
-            least = min(least, here)
-        size += most
-        total += least
+    of_trees, size = least_of_trees(frame, active, price, goal, size)
+    if of_trees == NOTHING:
+        return NOTHING
     for n in range(len(lines)):
         product = lines[n] * frame.slack[n]
         size += abs(product)
@@ -102,15 +134,5 @@ def proved(
         total += np.int64(np.floor(product - abs(product) * 2.0**-48)) - 1
     paid = np.empty(len(frame.part), np.int64)
     payments(frame, active, price, paid)
-    for j in range(len(frame.grid)):
-        least = np.int64(ANYTHING)
-        pays: Any = np.int64(0)
-        for piece in range(active.begin[j], active.end[j]):
-            pays = paid[piece] + (pays if frame.grid[j] else np.int64(0))
-            if frame.grid[j] or (active.mask[j] >> frame.begin_cell[piece]) & 1:
-                cost: Any = cost_of_piece(frame, j, piece, shares, lines)
-                if cost == ANYTHING:
-                    return NOTHING
-                least = min(least, np.int64(cost - pays))
-        total += least
-    return int(total)
+    of_axes = least_of_axes(frame, active, paid, shares, lines)
+    return NOTHING if of_axes == NOTHING else int(total + of_trees + of_axes)

@@ -18,7 +18,7 @@ from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.frame import ANYTHING, Active, OpenRows, RelaxationArrays
 from mace.solve.ensembles.walk import Box, measure, side_of
 
-OUTSIDE, CUTTING, WITHIN = -1, 0, 1
+OUTSIDE, WITHIN, CUTTING = -2, -1, 0
 
 
 @lean
@@ -157,69 +157,97 @@ def whole(frame: RelaxationArrays) -> Active:
 
 
 @compiled
+def open_rows(frame: RelaxationArrays, box: Box, above: Active, idle: Array) -> tuple[Array, Array]:
+    """The rows whose cut divides a box; and of each row of `above` its place among them, or OUTSIDE or WITHIN.
+
+    above, idle: as in `opened`.
+    """
+    rows, cliques = len(above.number), len(frame.axis) - len(idle)  # the first row of a clique
+    number, place, count = np.empty(rows, np.int32), np.empty(rows, np.int32), 0
+    for i in range(rows):
+        found = state(frame, above.number[i], box.low, box.high)
+        if above.number[i] >= cliques and idle[above.number[i] - cliques]:
+            found = WITHIN
+        place[i] = found
+        if found == CUTTING:
+            place[i], number[count] = count, above.number[i]
+            count += 1
+    return number[:count].copy(), place
+
+
+@lean
+def rows_of_leaf(above: Active, one: int, place: Array, row: Array, pairs: int) -> int:
+    """Write the rows of a leaf that a box divides after others; returns how many there are then, -1 if the leaf lies
+    outside of the box.
+
+    one: the leaf, by place in `above`. place: see `open_rows`.
+    """
+    for k in range(above.at[one], above.at[one + 1]):
+        where = place[above.row[k]]
+        if where == OUTSIDE:
+            return -1
+        if where >= 0:
+            row[pairs] = where
+            pairs += 1
+    return pairs
+
+
+@compiled
+def open_leaves(
+    frame: RelaxationArrays, ground: Ground, box: Box, limit: int, above: Active, number: Array, place: Array
+) -> tuple[Array, Array, Array, Array]:
+    """The leaves that a box reaches below a limit: `first`, `leaf`, `at` and `row` of its `Active`.
+
+    number, place: see `open_rows`.
+    """
+    trees, low, high = len(above.first) - 1, box.low.copy(), box.high.copy()
+    first, leaf = np.empty(trees + 1, np.int32), np.empty(len(above.leaf), np.int32)
+    at, row = np.empty(len(above.at), np.int32), np.empty(len(above.row), np.int32)
+    leaves = pairs = 0
+    for t in range(trees):
+        first[t] = leaves
+        for one in range(above.first[t], above.first[t + 1]):
+            at[leaves] = pairs
+            end = rows_of_leaf(above, one, place, row, pairs)
+            if end >= 0 and cost_of_leaf(frame, ground, box, number, row, pairs, end, low, high) < limit:
+                leaf[leaves], pairs = above.leaf[one], end
+                leaves += 1
+    first[trees], at[leaves] = leaves, pairs
+    return first, leaf[:leaves].copy(), at[: leaves + 1].copy(), row[:pairs].copy()
+
+
+@compiled
+def open_pieces(frame: RelaxationArrays, box: Box) -> tuple[Array, Array, Array]:
+    """The pieces that meet a box: `begin`, `end` and `mask` of its `Active`."""
+    axes = len(frame.grid)
+    begin, end, mask = np.empty(axes, np.int32), np.empty(axes, np.int32), np.zeros(axes, np.int64)
+    for j in range(axes):
+        begin[j], end[j] = frame.begin[j], frame.begin[j + 1]
+        if j == len(box.low):
+            continue
+        if frame.grid[j]:
+            while frame.end_cell[begin[j]] < box.low[j]:
+                begin[j] += 1
+            while frame.begin_cell[end[j] - 1] > box.high[j]:
+                end[j] -= 1
+        else:
+            mask[j] = box.low[j]
+    return begin, end, mask
+
+
+@compiled
 def opened(frame: RelaxationArrays, ground: Ground, box: Box, limit: int, above: Active, idle: Array) -> Active:
     """The leaves, rows and pieces of a box, of whose sides and costs only the sides need be filled in.
 
     limit: leaves whose part of the box has a scaled cost >= this are not reached.
     above: what a box around this one left open, with a limit no smaller; or all.
     idle: (cliques,) those that are left out.
-    Long because what is open of rows, leaves and pieces is written down in one pass each, without a list between.
     """
-    rows, trees, axes = len(above.number), len(above.first) - 1, len(frame.grid)
     measure(ground, box)
-    low, high = box.low.copy(), box.high.copy()
-    cliques = len(frame.axis) - len(idle)  # the first of their rows
-    place = np.empty(rows, np.int32)
-    number = np.empty(rows, np.int32)
-    open_rows = 0
-    for i in range(rows):
-        found = state(frame, above.number[i], low, high)
-        if above.number[i] >= cliques and idle[above.number[i] - cliques]:
-            found = WITHIN
-        place[i] = -1 if found == WITHIN else -2
-        if found == CUTTING:
-            place[i] = open_rows
-            number[open_rows] = above.number[i]
-            open_rows += 1
-    first = np.empty(trees + 1, np.int32)
-    leaf = np.empty(len(above.leaf), np.int32)
-    at = np.empty(len(above.at), np.int32)
-    row = np.empty(len(above.row), np.int32)
-    leaves, pairs, empty = 0, 0, False
-    for t in range(trees):
-        first[t] = leaves
-        for one in range(above.first[t], above.first[t + 1]):
-            at[leaves] = pairs
-            kept, reached = pairs, True
-            for k in range(above.at[one], above.at[one + 1]):
-                where = place[above.row[k]]
-                if where == -2:
-                    reached = False
-                    break
-                if where >= 0:
-                    row[kept] = where
-                    kept += 1
-            if reached and cost_of_leaf(frame, ground, box, number, row, pairs, kept, low, high) < limit:
-                pairs = kept
-                leaf[leaves] = above.leaf[one]
-                leaves += 1
-        if first[t] == leaves:
-            empty = True
-    first[trees], at[leaves] = leaves, pairs
-    begin, end, mask = np.empty(axes, np.int32), np.empty(axes, np.int32), np.zeros(axes, np.int64)
-    for j in range(axes):
-        begin[j], end[j] = frame.begin[j], frame.begin[j + 1]
-        if j == len(low):
-            continue
-        if frame.grid[j]:
-            while frame.end_cell[begin[j]] < low[j]:
-                begin[j] += 1
-            while frame.begin_cell[end[j] - 1] > high[j]:
-                end[j] -= 1
-        else:
-            mask[j] = low[j]
-    leaf, at = leaf[:leaves].copy(), at[: leaves + 1].copy()
-    row = row[:pairs].copy()
-    number = held(number[:open_rows], row)
-    rows_read = rows_of(frame, begin, end, number, at, row)
-    return Active(first, leaf, at, row, number, begin, end, mask, empty, rows_read)
+    number, place = open_rows(frame, box, above, idle)
+    first, leaf, at, row = open_leaves(frame, ground, box, limit, above, number, place)
+    begin, end, mask = open_pieces(frame, box)
+    number = held(number, row)
+    empty = bool((first[1:] == first[:-1]).any())
+    rows = rows_of(frame, begin, end, number, at, row)
+    return Active(first, leaf, at, row, number, begin, end, mask, empty, rows)

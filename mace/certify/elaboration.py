@@ -31,7 +31,8 @@ from mace.space.axes import GridAxis
 from mace.tables.table import Ensemble, Network, Table
 
 if TYPE_CHECKING:
-    from mace.solve.ensembles.pruning import Lists, Reached, Steps
+    from mace.solve.ensembles.leaves import Reached
+    from mace.solve.ensembles.pruning import Lists, Steps
 
 NO_LIMIT = 2**62
 
@@ -64,7 +65,7 @@ def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline:
     """
     if refusal(question) is not None:
         return None
-    from mace.solve.ensembles.pruning import reach
+    from mace.solve.ensembles.leaves import reach
     from mace.solve.ensembles.walk import measure, new_box
 
     grounded = ground(question, deadline)

@@ -49,6 +49,7 @@ SOURCES = (
     "ensembles/hoisting.py",
     "ensembles/inherited.py",
     "ensembles/ladders.py",
+    "ensembles/leaves.py",
     "ensembles/means.py",
     "ensembles/messages.py",
     "ensembles/narrowing.py",

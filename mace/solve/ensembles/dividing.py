@@ -20,7 +20,7 @@ import numpy as np
 from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cells import Aim, Ground
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.pruning import Reached, half
+from mace.solve.ensembles.leaves import Reached, half
 from mace.solve.ensembles.walk import Box, measure, side_of
 
 DONE, PAUSED, FULL = 0, 1, 2

@@ -16,7 +16,8 @@ import numpy as np
 from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cells import Ground
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.pruning import FIRST, REST, SPLIT, Reached, Steps, half
+from mace.solve.ensembles.leaves import Reached, half
+from mace.solve.ensembles.pruning import FIRST, REST, SPLIT, Steps
 from mace.solve.ensembles.walk import Box, side_of
 
 NODE, LEAF = 0, 2  # columns of a row

@@ -1,8 +1,7 @@
 """Compiled elaboration of a proof about trees: which of their leaves its boxes do not reach, and where to say so.
 
-In:  the arrays of a question, the scaled claim, and a proof tree in preorder (`Steps`).
-Out: `reach`: which leaves the root reaches, and which tests lie on the way to nodes that it reaches.
-     `elaborate`: at which node of the proof which leaves of which trees are pruned, so that every leaf of the proof
+In:  the arrays of a question, the leaves that its root reaches, the scaled claim, a proof tree in preorder (`Steps`).
+Out: `elaborate`: at which node of the proof which leaves of which trees are pruned, so that every leaf of the proof
      closes by the sums of the best leaves that are left.
 Promise: what is pruned is not reached for certain: costs are rounded down. Imported only when a proof is written down.
 
@@ -14,13 +13,14 @@ where the front passed it, once for all leaves of the proof below.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mace.solve.compiled import compiled, lean
-from mace.solve.ensembles.cells import Aim, Forest, Ground
+from mace.solve.ensembles.cells import Aim, Ground
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.leaves import Half, Reached, enlarged, half
 from mace.solve.ensembles.walk import Box, side_of
 
 SPLIT, TREES, CELL, OTHER = 0, 1, 2, 3
@@ -40,34 +40,6 @@ class Steps(NamedTuple):
     kind: Array
     axis: Array
     at: Array
-
-
-class Half(NamedTuple):
-    """What a box has on an axis: cells low..high, or the mask `low` of levels; `empty` is 1 where that is nothing."""
-
-    low: Any
-    high: Any
-    empty: Any
-
-
-class Reached(NamedTuple):
-    """What the box of all allowed points reaches nearer than the claim. L leaves, S sides of their boxes.
-
-    leaf:    (L,) their nodes in the forest, tree by tree; first: (T + 1,) where each tree's begin.
-    key:     (L,) the scaled cost of each leaf's box.
-    sides:   (L + 1,) where the sides of each leaf's box begin in
-    axis, low, high: (S,) what its path leaves of an axis, in cells; for levels `low` is the mask.
-    visited: (N,) whether a node of the forest is a test on the way to something that is reached.
-    """
-
-    leaf: Array
-    first: Array
-    key: Array
-    sides: Array
-    axis: Array
-    low: Array
-    high: Array
-    visited: Array
 
 
 class Elaborated(NamedTuple):
@@ -92,83 +64,17 @@ class Lists(NamedTuple):
     alike: Array
 
 
-@compiled
-def enlarged(rows: Array) -> Array:
-    """The same rows and as much room again."""
-    return np.concatenate((rows, np.empty_like(rows)))
+class Fronts(NamedTuple):
+    """The fronts of the present box. C comparisons, T trees.
 
-
-@lean
-def half(ground: Ground, axis: int, at: Any, low: Any, high: Any, second: Any) -> Half:
-    """One of the two sides into which a cell or a mask divides what a box has on an axis."""
-    if not ground.grid[axis]:
-        low = low & ~at if second == 1 else low & at
-        return Half(low, high, int(low == 0))
-    if second == 1:
-        low = max(low, at + 1)
-    else:
-        high = min(high, at)
-    return Half(low, high, int(low > high))
-
-
-@compiled
-def reach(ground: Ground, forest: Forest, box: Box, limit: int, depth: int) -> Reached:
-    """Walk every tree through the root's box, and drop what is empty or at a cost >= limit; as FORMAT.md, 6.1.
-
-    Long because a walk with a stack of boxes writes down all that it meets.
+    front: (C, T) places of the first leaves that it reaches; sums: (C,) what these add up to.
+    last:  (C,) the last event of each comparison, -1 for none. moved: (T,) room for fronts on their way.
     """
-    axes, size, trees = len(ground.grid), len(forest.up), len(forest.roots)
-    visited = np.zeros(size, np.bool_)
-    leaf, key = np.empty(size, np.int64), np.empty(size, np.int64)
-    first, sides = np.zeros(trees + 1, np.int64), np.zeros(size + 1, np.int64)
-    of_axis, of_low, of_high = np.empty(4096, np.int64), np.empty(4096, np.int64), np.empty(4096, np.int64)
-    nodes = np.empty(depth + 2, np.int64)
-    low, high = np.empty((depth + 2, axes), np.int64), np.empty((depth + 2, axes), np.int64)
-    cost = np.empty((depth + 2, axes), np.int64)
-    total = np.empty((depth + 2, 2), np.int64)
-    count = used = 0
-    for t in range(trees):
-        nodes[0], low[0], high[0], cost[0], total[0] = forest.roots[t], box.low, box.high, box.part, box.total
-        waiting = 1 if box.total[0] + box.total[1] < limit else 0
-        while waiting > 0:
-            waiting -= 1
-            here, node = waiting, nodes[waiting]
-            axis = forest.test[node, 0]
-            if axis < 0:
-                leaf[count], key[count] = node, total[here, 0] + total[here, 1]
-                for j in range(axes):
-                    if low[here, j] != box.low[j] or high[here, j] != box.high[j]:
-                        if used == len(of_axis):
-                            of_axis, of_low, of_high = enlarged(of_axis), enlarged(of_low), enlarged(of_high)
-                        of_axis[used], of_low[used], of_high[used] = j, low[here, j], high[here, j]
-                        used += 1
-                count += 1
-                sides[count] = used
-                continue
-            visited[node] = True
-            at = np.int64(forest.test[node, 1])
-            at = at if ground.grid[axis] else ground.at[ground.base[axis] + at]
-            first_, last = low[here, axis], high[here, axis]
-            old, so_far, largest = cost[here, axis], total[here, 0], total[here, 1]
-            # The right child takes the place of its parent, and the left one lies above it.
-            for second in (1, 0):
-                side = half(ground, axis, at, first_, last, second)
-                if side.empty == 1:
-                    continue
-                own = side_of(ground, axis, side.low, side.high)
-                if so_far - old + own.part + max(largest, own.top) >= limit:
-                    continue
-                if waiting != here:
-                    low[waiting], high[waiting], cost[waiting] = low[here], high[here], cost[here]
-                nodes[waiting] = forest.test[node, 2 + second]
-                low[waiting, axis], high[waiting, axis], cost[waiting, axis] = side.low, side.high, own.part
-                total[waiting, 0], total[waiting, 1] = so_far - old + own.part, max(largest, own.top)
-                waiting += 1
-        first[t + 1] = count
-    return Reached(
-        leaf[:count].copy(), first, key[:count].copy(), sides[: count + 1].copy(), of_axis[:used].copy(),
-        of_low[:used].copy(), of_high[:used].copy(), visited,
-    )  # fmt: skip
+
+    front: Array
+    sums: Array
+    last: Array
+    moved: Array
 
 
 @compiled
@@ -372,102 +278,166 @@ def shares(kind: Array) -> Array:
 
 
 @compiled
+def at_root(reached: Reached, lists: Lists, dead: bool) -> Fronts:
+    """The fronts where a proof begins; dead: they are never looked at."""
+    trees, compares = len(reached.first) - 1, len(lists.gain)
+    front, sums = np.empty((compares, trees), np.int64), np.zeros(compares, np.int64)
+    for c in range(compares):
+        front[c] = reached.first[:-1]
+        for t in range(0 if dead else trees):
+            sums[c] += lists.gain[c, reached.first[t]]
+    return Fronts(front, sums, np.full(compares, -1, np.int64), np.empty(trees, np.int64))
+
+
+@compiled
+def move_on(
+    ground: Ground, reached: Reached, lists: Lists, box: Box, limit: int, node: int, fronts: Fronts, events: Array,
+    count: int,
+) -> tuple[Array, int]:  # fmt: skip
+    """Move every front on to what the box of a node reaches, and note where; the events, and how many there are now."""
+    front, sums, last, moved = fronts
+    end, alike = reached.first[1:], lists.alike
+    for c in range(len(front)):
+        for t in range(len(moved)):
+            moved[t] = front[c, t] if alike[c, t] == c else end[t]
+        advance(ground, reached, box, limit, lists.order[c], moved, end)
+        for t in range(len(moved)):
+            began, place = front[c, t], moved[t] if alike[c, t] == c else front[alike[c, t], t]
+            if place == began:
+                continue
+            front[c, t] = place
+            if place < end[t]:
+                sums[c] += lists.gain[c, place] - lists.gain[c, began]
+            if count == len(events):
+                events = enlarged(events)
+            events[count, NODE], events[count, COMPARE], events[count, TREE] = node, c, t
+            events[count, BEGAN], events[count, ENDED], events[count, WRITTEN] = began, place, began
+            events[count, BEFORE], last[c] = last[c], count
+            count += 1
+    return events, count
+
+
+@lean
+def move_back(reached: Reached, lists: Lists, fronts: Fronts, events: Array, count: int, until: int) -> None:
+    """Undo all but the first `until` of `count` events."""
+    for e in range(count - 1, until - 1, -1):
+        c, t = events[e, COMPARE], events[e, TREE]
+        fronts.front[c, t], fronts.last[c] = events[e, BEGAN], events[e, BEFORE]
+        if events[e, ENDED] < reached.first[t + 1]:
+            fronts.sums[c] += lists.gain[c, events[e, BEGAN]] - lists.gain[c, events[e, ENDED]]
+
+
+@compiled
+def prune_passed(lists: Lists, events: Array, count: int, upto: Array, out: Array, written: int) -> tuple[Array, int]:
+    """Prune the leaves that fronts passed before the places `upto`, see `needed`, each where the front passed it.
+
+    Returns the pruned leaves, and how many there are now.
+    """
+    for e in range(count):
+        c, t = events[e, COMPARE], events[e, TREE]
+        for place in range(events[e, WRITTEN], min(events[e, ENDED], upto[c, t])):
+            if written == len(out):
+                out = enlarged(out)
+            out[written, 0], out[written, 1], out[written, 2] = events[e, NODE], t, lists.order[c, place]
+            written += 1
+            events[e, WRITTEN] = place + 1
+    return out, written
+
+
+@compiled
+def prune_cell(
+    ground: Ground, reached: Reached, box: Box, limit: int, node: int, out: Array, written: int
+) -> tuple[Array, int]:
+    """Prune what the box of a leaf `cell` does not reach; if it reaches two leaves of a tree the number is -1."""
+    end, every = reached.first[1:], np.arange(len(reached.leaf))
+    for t in range(len(end)):
+        left, place = 0, reached.first[t : t + 1].copy()
+        while place[0] < end[t]:
+            began = place[0]
+            advance(ground, reached, box, limit, every, place, end[t : t + 1])
+            for leaf in range(began, place[0]):
+                if written == len(out):
+                    out = enlarged(out)
+                out[written, 0], out[written, 1], out[written, 2] = node, t, leaf
+                written += 1
+            left += place[0] < end[t]
+            place[0] += 1
+        if left > 1:
+            return out, -1
+    return out, written
+
+
+@compiled
+def enter(
+    ground: Ground, steps: Steps, node: int, box: Box, dead: bool, count: int, open_: Array, depth: int
+) -> tuple[Array, bool]:
+    """Go to the first child of a split that is there; the open splits, of which this is the next, and whether the box
+    of the child is empty, or was before.
+    """
+    axis, at, kind = steps.axis[node], steps.at[node], steps.kind[node]
+    if depth == len(open_):
+        open_ = enlarged(open_)
+    row = open_[depth]
+    row[AXIS], row[OLD_LOW], row[OLD_HIGH], row[EVENTS] = axis, box.low[axis], box.high[axis], count
+    row[DEAD], row[SECOND], row[PLACE] = dead, kind != SPLIT, at
+    if not dead:
+        dead = narrow(ground, box, axis, half(ground, axis, at, box.low[axis], box.high[axis], kind == REST))
+    return open_, dead
+
+
+@compiled
+def leave(
+    ground: Ground, reached: Reached, lists: Lists, box: Box, fronts: Fronts, events: Array, count: int, open_: Array,
+    depth: int, dead: bool,
+) -> tuple[int, int, bool]:  # fmt: skip
+    """Go to the second child of the last split that has one left: how many events and open splits remain, and whether
+    its box is empty, or was before.
+    """
+    while depth > 0:
+        row = open_[depth - 1]
+        axis = row[AXIS]
+        move_back(reached, lists, fronts, events, count, row[EVENTS])
+        count, dead = row[EVENTS], row[DEAD] != 0
+        if not dead:
+            narrow(ground, box, axis, Half(row[OLD_LOW], row[OLD_HIGH], 0))
+        if row[SECOND] == 0:
+            row[SECOND] = 1
+            if not dead:
+                dead = narrow(ground, box, axis, half(ground, axis, row[PLACE], row[OLD_LOW], row[OLD_HIGH], 1))
+            break
+        depth -= 1
+    return count, depth, dead
+
+
+@compiled
 def elaborate(
     ground: Ground, aim: Aim, reached: Reached, lists: Lists, steps: Steps, box: Box, limit: int
 ) -> Elaborated:
     """Prune what the proof's leaves need.
 
-    Invariant: `front` and `sums` are those of the present box; what an event noted is undone when the box is left.
-    Fronts of comparisons that are alike are the same.
-    Long because fronts, events and the stack of open splits are one state, changed at every node and taken back.
+    Invariant: the fronts are those of the present box; what an event noted is undone when the box is left. None are
+    looked at while the box is dead: empty, or too far, or without a leaf of some tree.
     """
-    trees, compares = len(reached.first) - 1, len(lists.gain)
-    first, end, order, gain, alike = reached.first, reached.first[1:], lists.order, lists.gain, lists.alike
-    front, sums = np.empty((compares, trees), np.int64), np.zeros(compares, np.int64)
-    moved, every = np.empty(trees, np.int64), np.arange(len(reached.leaf))
     events, open_, out = np.empty((1024, 7), np.int64), np.empty((256, 7), np.int64), np.empty((1024, 3), np.int64)
-    share, last = shares(steps.kind), np.full(compares, -1, np.int64)
     count = depth = written = 0
-    dead = box.total[0] + box.total[1] >= limit or (end == first[:-1]).any()
-    for c in range(compares):
-        front[c] = first[:-1]
-        for t in range(0 if dead else trees):
-            sums[c] += gain[c, first[t]]
+    dead = box.total[0] + box.total[1] >= limit or (reached.first[1:] == reached.first[:-1]).any()
+    share, fronts = shares(steps.kind), at_root(reached, lists, dead)
     for node in range(len(steps.kind)):
         kind = steps.kind[node]
-        for c in range(0 if dead or kind == OTHER else compares):
-            for t in range(trees):
-                moved[t] = front[c, t] if alike[c, t] == c else end[t]
-            advance(ground, reached, box, limit, order[c], moved, end)
-            for t in range(trees):
-                began, place = front[c, t], moved[t] if alike[c, t] == c else front[alike[c, t], t]
-                if place == began:
-                    continue
-                front[c, t] = place
-                if place < end[t]:
-                    sums[c] += gain[c, place] - gain[c, began]
-                if count == len(events):
-                    events = enlarged(events)
-                events[count, NODE], events[count, COMPARE], events[count, TREE] = node, c, t
-                events[count, BEGAN], events[count, ENDED], events[count, WRITTEN] = began, place, began
-                events[count, BEFORE], last[c] = last[c], count
-                count += 1
+        if not dead and kind != OTHER:
+            events, count = move_on(ground, reached, lists, box, limit, node, fronts, events, count)
         if kind in (SPLIT, FIRST, REST):
-            axis, at = steps.axis[node], steps.at[node]
-            if depth == len(open_):
-                open_ = enlarged(open_)
-            row = open_[depth]
-            row[AXIS], row[OLD_LOW], row[OLD_HIGH], row[EVENTS] = axis, box.low[axis], box.high[axis], count
-            row[DEAD], row[SECOND], row[PLACE] = dead, kind != SPLIT, at
+            open_, dead = enter(ground, steps, node, box, dead, count, open_, depth)
             depth += 1
-            if not dead:
-                dead = narrow(ground, box, axis, half(ground, axis, at, box.low[axis], box.high[axis], kind == REST))
             continue
         if not dead and kind == TREES:
-            upto = needed(aim, lists, reached, events, last, share, front, sums)
-            if len(upto) < compares:
+            upto = needed(aim, lists, reached, events, fronts.last, share, fronts.front, fronts.sums)
+            if len(upto) < len(lists.gain):
                 return Elaborated(out[:0].copy(), node)
-            for e in range(count):
-                c, t = events[e, COMPARE], events[e, TREE]
-                for place in range(events[e, WRITTEN], min(events[e, ENDED], upto[c, t])):
-                    if written == len(out):
-                        out = enlarged(out)
-                    out[written, 0], out[written, 1], out[written, 2] = events[e, NODE], t, order[c, place]
-                    written += 1
-                    events[e, WRITTEN] = place + 1
+            out, written = prune_passed(lists, events, count, upto, out, written)
         if not dead and kind == CELL:
-            for t in range(trees):
-                left, place = 0, first[t : t + 1].copy()
-                while place[0] < end[t]:
-                    began = place[0]
-                    advance(ground, reached, box, limit, every, place, end[t : t + 1])
-                    for leaf in range(began, place[0]):
-                        if written == len(out):
-                            out = enlarged(out)
-                        out[written, 0], out[written, 1], out[written, 2] = node, t, leaf
-                        written += 1
-                    left += place[0] < end[t]
-                    place[0] += 1
-                if left > 1:
-                    return Elaborated(out[:0].copy(), node)
-        # This leaf is done: go to the second child of the last split that has one left.
-        while depth > 0:
-            row = open_[depth - 1]
-            axis = row[AXIS]
-            while count > row[EVENTS]:
-                count -= 1
-                c, t = events[count, COMPARE], events[count, TREE]
-                front[c, t], last[c] = events[count, BEGAN], events[count, BEFORE]
-                if events[count, ENDED] < end[t]:
-                    sums[c] += gain[c, events[count, BEGAN]] - gain[c, events[count, ENDED]]
-            dead = row[DEAD] != 0
-            if not dead:
-                narrow(ground, box, axis, Half(row[OLD_LOW], row[OLD_HIGH], 0))
-            if row[SECOND] != 0:
-                depth -= 1
-                continue
-            row[SECOND] = 1
-            if not dead:
-                dead = narrow(ground, box, axis, half(ground, axis, row[PLACE], row[OLD_LOW], row[OLD_HIGH], 1))
-            break
+            out, written = prune_cell(ground, reached, box, limit, node, out, written)
+            if written < 0:
+                return Elaborated(out[:0].copy(), node)
+        count, depth, dead = leave(ground, reached, lists, box, fronts, events, count, open_, depth, dead)
     return Elaborated(out[:written].copy(), -1)

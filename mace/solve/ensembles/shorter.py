@@ -56,7 +56,7 @@ def again(
 ) -> Proof | None:
     """The same of the box of the arrays."""
     from mace.solve.ensembles import dividing
-    from mace.solve.ensembles.pruning import reach
+    from mace.solve.ensembles.leaves import reach
     from mace.solve.ensembles.walk import measure, new_box
 
     axes, aim, limit = grounded.ground, grounded.aim, Bound(claim).scaled(grounded.scale)

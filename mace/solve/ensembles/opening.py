@@ -176,14 +176,14 @@ def open_rows(frame: RelaxationArrays, box: Box, above: Active, idle: Array) -> 
 
 
 @lean
-def rows_of_leaf(above: Active, one: int, place: Array, row: Array, pairs: int) -> int:
+def rows_of_leaf(rows: Array, begin: int, end: int, place: Array, row: Array, pairs: int) -> int:
     """Write the rows of a leaf that a box divides after others; returns how many there are then, -1 if the leaf lies
     outside of the box.
 
-    one: the leaf, by place in `above`. place: see `open_rows`.
+    rows: those of the leaf, from begin to end, by place in `above`. place: see `open_rows`.
     """
-    for k in range(above.at[one], above.at[one + 1]):
-        where = place[above.row[k]]
+    for k in range(begin, end):
+        where = place[rows[k]]
         if where == OUTSIDE:
             return -1
         if where >= 0:
@@ -208,7 +208,7 @@ def open_leaves(
         first[t] = leaves
         for one in range(above.first[t], above.first[t + 1]):
             at[leaves] = pairs
-            end = rows_of_leaf(above, one, place, row, pairs)
+            end = rows_of_leaf(above.row, above.at[one], above.at[one + 1], place, row, pairs)
             if end >= 0 and cost_of_leaf(frame, ground, box, number, row, pairs, end, low, high) < limit:
                 leaf[leaves], pairs = above.leaf[one], end
                 leaves += 1

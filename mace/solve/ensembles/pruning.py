@@ -78,11 +78,13 @@ class Fronts(NamedTuple):
 
 
 @compiled
-def advance(ground: Ground, reached: Reached, box: Box, limit: int, order: Array, begin: Array, end: Array) -> None:
+def advance(
+    ground: Ground, reached: Reached, box: Box, limit: int, order: Array, c: int, begin: Array, end: Array
+) -> None:
     """Move each place of `begin` on to the first one before its `end` whose leaf the box may reach; else to the end.
 
     A leaf is reached if its part of the box is not empty, and at a cost < limit.
-    order: (L,) leaves; begin: (n,), changed here; end: (n,).
+    order: (C, L) leaves, those in row c; begin: (n,), changed here; end: (n,).
     Long because no function is called, and no array taken out of a tuple, where millions of leaves are looked at.
     """
     grid, base, start, turn, last = ground.grid, ground.base, ground.start, ground.turn, ground.high
@@ -90,11 +92,11 @@ def advance(ground: Ground, reached: Reached, box: Box, limit: int, order: Array
     nearer, levels = ground.order, ground.order.shape[1]
     sides, on, lowest, highest = reached.sides, reached.axis, reached.low, reached.high
     part, low, high = box.part, box.low, box.high
-    whole, most = box.total[0], box.total[1]
+    whole, most, leaves = box.total[0], box.total[1], order[c]
     for t in range(len(begin)):
         place = begin[t]
         while place < end[t]:
-            leaf = order[place]
+            leaf = leaves[place]
             total, largest = whole, most
             for s in range(sides[leaf], sides[leaf + 1]):
                 axis = on[s]
@@ -289,18 +291,21 @@ def at_root(reached: Reached, lists: Lists, dead: bool) -> Fronts:
     return Fronts(front, sums, np.full(compares, -1, np.int64), np.empty(trees, np.int64))
 
 
-@compiled
+@lean
 def move_on(
     ground: Ground, reached: Reached, lists: Lists, box: Box, limit: int, node: int, fronts: Fronts, events: Array,
     count: int,
-) -> tuple[Array, int]:  # fmt: skip
-    """Move every front on to what the box of a node reaches, and note where; the events, and how many there are now."""
+) -> int:  # fmt: skip
+    """Move every front on to what the box of a node reaches, and note where; returns how many events there are now.
+
+    events: with room for one of each tree and comparison.
+    """
     front, sums, last, moved = fronts
     end, alike = reached.first[1:], lists.alike
     for c in range(len(front)):
         for t in range(len(moved)):
             moved[t] = front[c, t] if alike[c, t] == c else end[t]
-        advance(ground, reached, box, limit, lists.order[c], moved, end)
+        advance(ground, reached, box, limit, lists.order, c, moved, end)
         for t in range(len(moved)):
             began, place = front[c, t], moved[t] if alike[c, t] == c else front[alike[c, t], t]
             if place == began:
@@ -308,13 +313,11 @@ def move_on(
             front[c, t] = place
             if place < end[t]:
                 sums[c] += lists.gain[c, place] - lists.gain[c, began]
-            if count == len(events):
-                events = enlarged(events)
             events[count, NODE], events[count, COMPARE], events[count, TREE] = node, c, t
             events[count, BEGAN], events[count, ENDED], events[count, WRITTEN] = began, place, began
             events[count, BEFORE], last[c] = last[c], count
             count += 1
-    return events, count
+    return count
 
 
 @lean
@@ -349,12 +352,12 @@ def prune_cell(
     ground: Ground, reached: Reached, box: Box, limit: int, node: int, out: Array, written: int
 ) -> tuple[Array, int]:
     """Prune what the box of a leaf `cell` does not reach; if it reaches two leaves of a tree the number is -1."""
-    end, every = reached.first[1:], np.arange(len(reached.leaf))
+    end, every = reached.first[1:], np.arange(len(reached.leaf)).reshape(1, -1)
     for t in range(len(end)):
         left, place = 0, reached.first[t : t + 1].copy()
         while place[0] < end[t]:
             began = place[0]
-            advance(ground, reached, box, limit, every, place, end[t : t + 1])
+            advance(ground, reached, box, limit, every, 0, place, end[t : t + 1])
             for leaf in range(began, place[0]):
                 if written == len(out):
                     out = enlarged(out)
@@ -367,43 +370,36 @@ def prune_cell(
     return out, written
 
 
-@compiled
-def enter(
-    ground: Ground, steps: Steps, node: int, box: Box, dead: bool, count: int, open_: Array, depth: int
-) -> tuple[Array, bool]:
-    """Go to the first child of a split that is there; the open splits, of which this is the next, and whether the box
-    of the child is empty, or was before.
-    """
+@lean
+def enter(ground: Ground, steps: Steps, node: int, box: Box, dead: bool, count: int, open_: Array, depth: int) -> bool:
+    """Go to the first child of a split that is there, the next of the open ones; whether its box is dead."""
     axis, at, kind = steps.axis[node], steps.at[node], steps.kind[node]
-    if depth == len(open_):
-        open_ = enlarged(open_)
-    row = open_[depth]
-    row[AXIS], row[OLD_LOW], row[OLD_HIGH], row[EVENTS] = axis, box.low[axis], box.high[axis], count
-    row[DEAD], row[SECOND], row[PLACE] = dead, kind != SPLIT, at
-    if not dead:
-        dead = narrow(ground, box, axis, half(ground, axis, at, box.low[axis], box.high[axis], kind == REST))
-    return open_, dead
+    open_[depth, AXIS], open_[depth, OLD_LOW], open_[depth, OLD_HIGH] = axis, box.low[axis], box.high[axis]
+    open_[depth, EVENTS], open_[depth, DEAD], open_[depth, SECOND], open_[depth, PLACE] = count, dead, kind != SPLIT, at
+    if dead:
+        return True
+    return narrow(ground, box, axis, half(ground, axis, at, box.low[axis], box.high[axis], kind == REST))
 
 
-@compiled
+@lean
 def leave(
     ground: Ground, reached: Reached, lists: Lists, box: Box, fronts: Fronts, events: Array, count: int, open_: Array,
     depth: int, dead: bool,
 ) -> tuple[int, int, bool]:  # fmt: skip
-    """Go to the second child of the last split that has one left: how many events and open splits remain, and whether
-    its box is empty, or was before.
+    """Go to the second child of the last split that has one left; how many events and open splits remain, and whether
+    its box is dead.
     """
     while depth > 0:
-        row = open_[depth - 1]
-        axis = row[AXIS]
-        move_back(reached, lists, fronts, events, count, row[EVENTS])
-        count, dead = row[EVENTS], row[DEAD] != 0
+        last = depth - 1
+        axis, low, high = open_[last, AXIS], open_[last, OLD_LOW], open_[last, OLD_HIGH]
+        move_back(reached, lists, fronts, events, count, open_[last, EVENTS])
+        count, dead = open_[last, EVENTS], open_[last, DEAD] != 0
         if not dead:
-            narrow(ground, box, axis, Half(row[OLD_LOW], row[OLD_HIGH], 0))
-        if row[SECOND] == 0:
-            row[SECOND] = 1
+            narrow(ground, box, axis, Half(low, high, 0))
+        if open_[last, SECOND] == 0:
+            open_[last, SECOND] = 1
             if not dead:
-                dead = narrow(ground, box, axis, half(ground, axis, row[PLACE], row[OLD_LOW], row[OLD_HIGH], 1))
+                dead = narrow(ground, box, axis, half(ground, axis, open_[last, PLACE], low, high, 1))
             break
         depth -= 1
     return count, depth, dead
@@ -425,9 +421,13 @@ def elaborate(
     for node in range(len(steps.kind)):
         kind = steps.kind[node]
         if not dead and kind != OTHER:
-            events, count = move_on(ground, reached, lists, box, limit, node, fronts, events, count)
+            while len(events) < count + lists.alike.size:
+                events = enlarged(events)
+            count = move_on(ground, reached, lists, box, limit, node, fronts, events, count)
         if kind in (SPLIT, FIRST, REST):
-            open_, dead = enter(ground, steps, node, box, dead, count, open_, depth)
+            if depth == len(open_):
+                open_ = enlarged(open_)
+            dead = enter(ground, steps, node, box, dead, count, open_, depth)
             depth += 1
             continue
         if not dead and kind == TREES:

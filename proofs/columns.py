@@ -1,4 +1,5 @@
-"""What a file has in columns, as the lists that the kernel reads: prices (FORMAT.md 6.14) and whole proofs (6.17).
+"""What a file has in columns, as the lists that the kernel reads: prices (FORMAT.md 6.14, 6.20)
+and whole proofs (6.17).
 
 In:  a certificate, parsed.    Out: the same with nodes and entries; what makes no sense stays as it is, and the kernel
 refuses it.
@@ -11,6 +12,8 @@ from bisect import bisect_right
 from collections.abc import Callable
 from itertools import accumulate, groupby
 from typing import Any
+
+from mace.proofs.changes import Changes
 
 FIELDS = {"rules", "places", "splits", "prune", "trees", "others"}  # of a proof in columns
 PRICED = ("prices", "narrow")  # nodes with prices
@@ -39,8 +42,11 @@ def unfolded(data: dict[str, Any]) -> dict[str, Any]:
             proof = nodes(proof, begin())
         if type(proof) is not list:
             return one
+        changes = Changes()
         found = [
-            [node[0], *map(entry, node[1:])] if type(node) is list and node and node[0] in PRICED else node
+            [node[0], *(entry(changes.unchanged(part)) if type(part) is dict else part for part in node[1:])]
+            if type(node) is list and node and node[0] in PRICED
+            else node
             for node in proof
         ]
         return {**one, "proof": found}

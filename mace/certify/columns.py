@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from mace.certify.changes import as_changes
 from mace.certify.models import numbering
 from mace.tables.table import Ensemble, Table
 
@@ -19,6 +20,7 @@ LONG = 1000  # nodes; a shorter proof can be read by people as it is
 def packed(nodes: list[list[Any]], model: Table) -> list[list[Any]] | dict[str, Any]:
     """A proof about an ensemble as a certificate has it."""
     assert isinstance(model, Ensemble)
+    nodes = as_changes(nodes)
     return nodes if len(nodes) < LONG else in_columns(nodes, numbering(model).begin.tolist())
 
 

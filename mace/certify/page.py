@@ -25,6 +25,7 @@ RUNTIME = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.
 NEEDED = (
     "__init__.py",
     "check.py",
+    "changes.py",
     "columns.py",
     "convert.py",
     "elaborate_*.py",

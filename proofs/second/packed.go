@@ -11,7 +11,10 @@ import (
 func (c *checker) nodesOf(proof any) []any {
 	fields, packed := proof.(map[string]any)
 	if !packed {
-		return list(proof)
+		if c.trees == nil {
+			return list(proof)
+		}
+		return withOwnPrices(list(proof))
 	}
 	require(c.trees != nil, "this is not about this kind of model")
 	f := object(fields, "rules", "places", "splits", "prune", "trees", "others")
@@ -41,7 +44,7 @@ func (c *checker) nodesOf(proof any) []any {
 	for _, left := range rest {
 		require(len(left) == 0, "a column of the proof goes on after its rules")
 	}
-	return nodes
+	return withOwnPrices(nodes)
 }
 
 // byTree returns numbers of nodes, counted through all trees, as entries of a tree and nodes; a tree may have several.

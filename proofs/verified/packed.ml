@@ -31,9 +31,9 @@ let by_tree begin_ data where =
     | _ -> (t, [number_of n]) :: found in
   List.map (fun (t, own) -> List (Array.of_list (number_of t :: own))) (Array.fold_right join (items data where) [])
 
-(* Raw: the trees of the model. A list of nodes stays as it is. *)
+(* Raw: the trees of the model. *)
 let nodes raw data =
-  match data with
+  Changes.unchanged @@ match data with
   | Object _ ->
       let where = "the proof" in
       let field = fields data ["rules"; "places"; "splits"; "prune"; "trees"; "others"] where in

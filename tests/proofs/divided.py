@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mace.proofs.columns import unfolded
 from mace.proofs.kernel.proof import RULES
 
 MOST = 2000  # nodes, beyond which nothing more is divided
@@ -60,13 +61,13 @@ def restricted(node: list[Any], parts: list[int]) -> list[Any]:
 
 def divided(data: Any, rng: np.random.Generator, chance: float = 0.3) -> Any:
     """A certificate with another proof, that divides the goal here and there."""
-    proof = Divided(data["proof"], len(data["statement"]["goal"]), rng, chance).written
+    proof = Divided(unfolded(data)["proof"], len(data["statement"]["goal"]), rng, chance).written
     return {**data, "proof": proof}
 
 
 def entangled(data: Any, rng: np.random.Generator) -> Any:
     """A certificate whose proof has one mistake about the parts of its goal, where it has any to make."""
-    nodes = data["proof"]
+    nodes = unfolded(data)["proof"]  # parts may move, so that none changes one before it
     places = [k for k, node in enumerate(nodes) if node[0] in ("part", "dual", "prices", "narrow", "tighten")]
     if not places:
         return data

@@ -51,6 +51,7 @@ from tests.proofs.by_hand import (
     tree,
     two,
 )  # fmt: skip
+from tests.proofs.change_vectors import CHANGES
 from tests.proofs.clique_vectors import CLIQUES, NARROWED
 from tests.proofs.column_vectors import IN_COLUMNS
 from tests.proofs.form_vectors import FORMS
@@ -111,6 +112,7 @@ BOTH = ["dual", *dual("8/5")[1:], *dual("8/5")[1:]]
 # What it is about -> what it shows -> the certificate; the verdict is the checker's, and reviewed by hand.
 BY_HAND: dict[str, dict[str, Any]] = {
     "columns": IN_COLUMNS,
+    "changes": CHANGES,
     "cuts": {
         "a cut between the two neighbours": tree(LEFT),
         "a cut one index too low": tree(LEFT, cuts=[2]),

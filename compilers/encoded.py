@@ -46,7 +46,7 @@ def compile_encoded(model: object, table: Table, space: Space) -> CompiledEncode
     lacking = [feature for feature in space.features if feature.encoding == "as-is" and feature.missing]
     if not lacking or not isinstance(table, Ensemble):
         return None
-    made = CompiledEncoded(model, space, table, space.columns, None, {})
+    made = CompiledEncoded(model, space, table, space.columns, None, {}, encoded=True)
     rows = probes(space, {})
     taken = set()
     for feature in lacking:

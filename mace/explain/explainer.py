@@ -27,6 +27,7 @@ from mace.base.deadline import NEVER, Deadline, now, stoppable
 from mace.base.escape import short
 from mace.base.views import view
 from mace.errors import MaceError, ModelError
+from mace.explain import own_frame
 from mace.explain.answer import Answer
 from mace.explain.assemble import answer_of
 from mace.explain.beside import Beside
@@ -102,6 +103,7 @@ class Explainer:
         objectives: Sequence[ObjectiveSpec] | None = None,
     ) -> None:
         self.assumed: list[str] = []
+        given = background
         if not isinstance(space, Space):
             if not hasattr(space, "shape"):
                 raise ModelError(
@@ -109,10 +111,12 @@ class Explainer:
                     f"got {type(space).__name__}",
                     hint="For instance mace.Space.from_frame(X).",
                 )
-            frame, space, self.assumed = inferred(model, space)
-            background = frame if background is None else background
+            given, space, self.assumed = inferred(model, space)
+            background = given if background is None else background
         self.model = model
         self._read(space)
+        if given is not None:
+            self._hold_to(given)
         self.assumed += space.names_of_none(self.table.classes)
         if isinstance(rules, (str, Path)):
             rules = [rules]
@@ -140,6 +144,15 @@ class Explainer:
         """Read the model over a space."""
         self.space = space
         self.table, self.pipeline = read(self.model, space)
+
+    def _hold_to(self, frame: pd.DataFrame) -> None:
+        """Raise ModelError where the model takes a user's frame otherwise than what is made of its rows.
+
+        A model that is given what the space encodes is not asked with such a frame.
+        """
+        pipeline = self.pipeline
+        if not isinstance(self.table, Formula) and pipeline is not None and not pipeline.encoded:
+            own_frame.check(self.model, frame, self.judge.frame, array=pipeline.names is None)
 
     @cached_property
     def filling(self) -> Explainer:
@@ -282,6 +295,7 @@ class Explainer:
             return replace(made, seconds=now() - began, timeout=deadline.seconds, missed=again, menus=ways)
 
         if is_frame(x):
+            self._hold_to(x)
             return answers_of(self.space, x, answer)
         with stoppable(), line or nullcontext():
             return answer(x)

@@ -24,8 +24,11 @@ from mace.base.arguments import checked, is_frame
 from mace.base.deadline import Deadline, TimeOverError, now
 from mace.base.escape import short
 from mace.base.values import plain
+from mace.compilers.pipeline.rows import frame_of, markers_of
+from mace.compilers.pipeline.steps import is_pipeline
+from mace.compilers.registry import names_known, types_asked
 from mace.errors import MaceError, ModelError
-from mace.explain import unread_words
+from mace.explain import own_frame, unread_words
 from mace.explain.answer import UNREAD, Answer, Counterfactual
 from mace.explain.enclosed import BOXES, GAP, Boxes, about_probabilities, agrees, enclosure_of, takes
 from mace.explain.enclosed import Said as BoxesSaid
@@ -92,9 +95,19 @@ class Unread:
         self.rules = tuple(rule_of(rule, space) for rule in (*space.rules, *rules))
         self.distance = read_distance(distance, space, weights)
         self._frame = background
+        if background is not None and is_pipeline(model):
+            own_frame.check(model, background, self._given, array=self.box.given == "array", asked=False)
 
     def __repr__(self) -> str:
         return f"Explainer({type(self.model).__name__}, only asked, {self.space!r}, {self.distance.name})"
+
+    def _given(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Rows of the space as the model is given them."""
+        if self.box.given != "frame":
+            return self.space.encode(rows)
+        held = [self.space.row(row) for row in rows.to_dict("records")]
+        names, types = names_known(self.model), types_asked(self.model, self.space)
+        return frame_of(self.space, held, names, markers_of(self.model), types)
 
     @cached_property
     def enclosure(self) -> Enclosure | None:

@@ -1,0 +1,113 @@
+"""A frame of the user's own, beside what the model is given of the same rows.
+
+In:  a model, rows of the frame as the user holds them, and as `Judge.frame` hands them on (float64 or int64).
+Out: nothing; a ModelError names the step that computes otherwise, a row, and both numbers.
+Promise: an answer is about the model over the frame that it was asked with. Scalers, logarithms and projections compute
+in the type of what they are given: in float32 for a frame of float32, in half precision for the logarithm of small
+integers. What they make there may lie on the other side of a threshold. Trees, and steps that only choose or fill in,
+make the same of every type, and nothing is said of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mace.base.escape import short
+from mace.base.values import plain
+from mace.errors import ModelError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROWS = 40  # that are compared: where a step computes in another type, nearly every row shows it
+SAME = 1e-11  # of the largest number in its column: how far the same products may lie apart in two orders of summation
+
+
+def check(
+    model: Any, frame: pd.DataFrame, given: Callable[[pd.DataFrame], pd.DataFrame], *, array: bool, asked: bool = True
+) -> None:
+    """Raise ModelError where the model's steps, or its decisions, differ between a frame and what is made of its rows.
+
+    given: rows of the frame -> what the model is given of them; array: of both it is given the values alone.
+    asked: whether the model may be asked for decisions, which are counted of one that is only asked.
+    Rows that are not in the space, and a frame that the model does not take, tell nothing.
+    """
+    from mace.compilers.enclosures.reader import unwrapped
+    from mace.compilers.pipeline.walk import quiet
+
+    rows = frame.iloc[_some(frame)]
+    with quiet():
+        try:
+            ours = given(rows)
+            theirs = rows[list(ours.columns)]
+            both = [one.to_numpy() if array else one for one in (theirs, ours)]
+            said = [np.asarray(model.predict(one)).ravel() for one in both] if asked else []
+        except Exception:  # noqa: BLE001  a library, or a step of somebody's own, may raise anything at all
+            return
+        types = _types(theirs, ours)
+        for step in unwrapped(model)[0]:
+            try:
+                both = [step.transform(one) for one in both]
+            except Exception:  # noqa: BLE001
+                break
+            _compare(type(step).__name__, rows, [_numbers(one) for one in both], types)
+    for place in np.flatnonzero(~_close(*said))[:1].tolist() if asked else ():
+        raise _apart(type(model).__name__, rows.index[place], said[0][place], said[1][place], types)
+
+
+def _some(frame: pd.DataFrame) -> list[int]:
+    """Places of rows from all over a frame."""
+    places: list[int] = np.unique(np.linspace(0, len(frame) - 1, ROWS).astype(np.intp)).tolist()
+    return places if len(frame) else []
+
+
+def _types(theirs: pd.DataFrame, ours: pd.DataFrame) -> str:
+    """How the types of two frames differ, in words."""
+    apart = [
+        f"`{name}` is {one}, and would be given as {other}"
+        for name, one, other in zip(theirs.columns, theirs.dtypes, ours.dtypes, strict=True)
+        if one != other
+    ]
+    return f"; there {apart[0]}" if apart else ""
+
+
+def _numbers(made: Any) -> NDArray[np.float64] | None:
+    """What a step made as numbers, shape (rows, columns); None where it is texts."""
+    if hasattr(made, "tocsr"):
+        made = made.toarray()
+    try:
+        return np.asarray(made, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _compare(name: str, rows: pd.DataFrame, made: Sequence[NDArray[np.float64] | None], types: str) -> None:
+    """Raise ModelError where a step made other numbers of the one than of the other."""
+    one, other = made
+    if one is None or other is None:
+        return
+    if one.shape != other.shape:
+        raise _apart(name, rows.index[0], f"{one.shape[1]} columns", f"{other.shape[1]} columns", types)
+    for row, column in np.argwhere(~_close(one, other))[:1].tolist():
+        raise _apart(name, rows.index[row], one[row, column], other[row, column], types)
+
+
+def _close(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which numbers are the same but for the order of a sum."""
+    if one.dtype.kind not in "fiub" or other.dtype.kind not in "fiub":
+        return np.asarray(one == other, dtype=np.bool_)
+    one, other = one.astype(np.float64), other.astype(np.float64)
+    size = np.max(np.abs(np.where(np.isfinite(one), one, 0.0)), axis=0, initial=0.0)
+    return np.asarray((one == other) | (np.isnan(one) & np.isnan(other)) | (np.abs(one - other) <= SAME * size))
+
+
+def _apart(name: str, label: object, one: object, other: object, types: str) -> ModelError:
+    return ModelError(
+        f"over the frame that was given the {name} makes {short(plain(one))} of the row {short(plain(label))}, and "
+        f"{short(plain(other))} where its numbers are float64 or int64{types}",
+        hint='Ask with such a frame, and hold the answer to it: X.astype("float64").',
+    )

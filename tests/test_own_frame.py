@@ -1,0 +1,80 @@
+"""An answer is about the frame that it was asked with: where the model computes otherwise over it, it is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    PowerTransformer,
+    SplineTransformer,
+    StandardScaler,
+)
+from sklearn.tree import DecisionTreeClassifier
+
+import mace
+from mace.errors import ModelError
+
+RNG = np.random.default_rng(0)
+X = pd.DataFrame({"u": RNG.gamma(2, 3, 150), "v": RNG.gamma(2, 300, 150)})
+Y = (X.u * 100 + X.v > 1000).to_numpy().astype(int)
+SINGLE = X.astype("float32")
+SMALL = pd.DataFrame({"age": RNG.integers(0, 90, 150), "held": RNG.integers(0, 2, 150).astype(bool)})
+OLD = (SMALL.age > 40).to_numpy().astype(int)
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "step"),
+    [
+        (make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=5, random_state=0)), "StandardScaler"),
+        (make_pipeline(StandardScaler(), LogisticRegression()), "StandardScaler"),
+        (make_pipeline(PowerTransformer(), LogisticRegression()), "PowerTransformer"),
+        (make_pipeline(SplineTransformer(), LogisticRegression()), "SplineTransformer"),  # bounded over boxes
+        (make_pipeline(PCA(2), LogisticRegression()), "PCA"),
+    ],
+)
+def test_a_step_that_computes_in_float32_over_the_frame_is_refused(pipeline: Any, step: str) -> None:
+    pipeline.fit(SINGLE, Y)
+    with pytest.raises(ModelError, match=rf"{step} makes .* its numbers are float64 .*`u` is float32") as said:
+        mace.explain(pipeline, SINGLE, SINGLE.iloc[0])
+    assert "float64" in said.value.hint
+    with pytest.raises(ModelError, match=step):
+        mace.explain(pipeline, mace.Space.from_frame(SINGLE), SINGLE.iloc[0], background=SINGLE)
+    double = SINGLE.astype("float64")
+    answer = mace.explain(pipeline, double, double.iloc[0], timeout=10)
+    assert answer.counterfactuals
+    changed = double.assign(**answer.counterfactuals[0].values)
+    assert pipeline.predict(changed.iloc[[0]])[0] != pipeline.predict(double.iloc[[0]])[0]
+
+
+def test_a_table_of_rows_is_held_to_the_model_as_well() -> None:
+    pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=5, random_state=0)).fit(X, Y)
+    explainer = mace.Explainer(pipeline, mace.Space.from_frame(SINGLE))
+    with pytest.raises(ModelError, match="StandardScaler"):
+        explainer.explain(SINGLE.iloc[:2])
+    with pytest.raises(ModelError, match="StandardScaler"):
+        mace.audit(pipeline, mace.Space.from_frame(SINGLE), SINGLE.iloc[:2], goal=1, progress=False)
+
+
+def test_the_logarithm_of_small_integers_is_of_half_precision_and_is_refused() -> None:
+    pipeline = make_pipeline(FunctionTransformer(np.log1p), DecisionTreeClassifier(max_depth=5, random_state=0))
+    small = SMALL[["age"]].astype("int8")
+    pipeline.fit(small, OLD)
+    with pytest.raises(ModelError, match=r"FunctionTransformer makes .*`age` is int8, and would be given as int64"):
+        mace.explain(pipeline, small, small.iloc[0])
+
+
+@pytest.mark.parametrize("types", [{"age": "int8"}, {"age": "Int64", "held": "boolean"}, {"age": "float32"}, object])
+def test_what_makes_the_same_of_other_types_is_answered(types: Any) -> None:
+    frame = SMALL.astype(types)
+    columns = ColumnTransformer([("age", "passthrough", ["age"]), ("held", OneHotEncoder(), ["held"])])
+    pipeline = make_pipeline(columns, DecisionTreeClassifier(max_depth=5, random_state=0)).fit(frame, OLD)
+    assert mace.explain(pipeline, frame, frame.iloc[0]).status == "optimal"

@@ -19,6 +19,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.tree import DecisionTreeClassifier
+from xgboost import XGBClassifier
 
 import mace
 from mace.errors import ModelError
@@ -78,3 +79,15 @@ def test_what_makes_the_same_of_other_types_is_answered(types: Any) -> None:
     columns = ColumnTransformer([("age", "passthrough", ["age"]), ("held", OneHotEncoder(), ["held"])])
     pipeline = make_pipeline(columns, DecisionTreeClassifier(max_depth=5, random_state=0)).fit(frame, OLD)
     assert mace.explain(pipeline, frame, frame.iloc[0]).status == "optimal"
+
+
+def test_numbers_in_the_other_order_of_bytes_are_read_and_refused_where_the_library_reads_them_otherwise() -> None:
+    turned = X.round().to_numpy().astype(">i4")
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(turned, Y)
+    assert mace.explain(tree, turned, turned[0]).status == "optimal"
+    framed = pd.DataFrame({"u": turned[:, 0], "v": turned[:, 1]})
+    assert mace.explain(tree.fit(framed, Y), framed, framed.iloc[0]).status == "optimal"
+    booster = XGBClassifier(n_estimators=3).fit(turned.astype("int32"), Y)
+    assert (booster.predict(turned) != booster.predict(turned.astype("int32"))).any()  # XGBoost takes them as they lie
+    with pytest.raises(ModelError, match=r"XGBClassifier makes .* it holds >i4"):
+        mace.explain(booster, turned, turned[0])

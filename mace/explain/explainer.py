@@ -103,7 +103,7 @@ class Explainer:
         objectives: Sequence[ObjectiveSpec] | None = None,
     ) -> None:
         self.assumed: list[str] = []
-        given = background
+        given, held = background, None
         if not isinstance(space, Space):
             if not hasattr(space, "shape"):
                 raise ModelError(
@@ -111,12 +111,13 @@ class Explainer:
                     f"got {type(space).__name__}",
                     hint="For instance mace.Space.from_frame(X).",
                 )
+            held = space
             given, space, self.assumed = inferred(model, space)
             background = given if background is None else background
         self.model = model
         self._read(space)
         if given is not None:
-            self._hold_to(given)
+            own_frame.hold(self.judge, given, held)
         self.assumed += space.names_of_none(self.table.classes)
         if isinstance(rules, (str, Path)):
             rules = [rules]
@@ -144,15 +145,6 @@ class Explainer:
         """Read the model over a space."""
         self.space = space
         self.table, self.pipeline = read(self.model, space)
-
-    def _hold_to(self, frame: pd.DataFrame) -> None:
-        """Raise ModelError where the model takes a user's frame otherwise than what is made of its rows.
-
-        A model that is given what the space encodes is not asked with such a frame.
-        """
-        pipeline = self.pipeline
-        if not isinstance(self.table, Formula) and pipeline is not None and not pipeline.encoded:
-            own_frame.check(self.model, frame, self.judge.frame, array=pipeline.names is None)
 
     @cached_property
     def filling(self) -> Explainer:
@@ -295,7 +287,7 @@ class Explainer:
             return replace(made, seconds=now() - began, timeout=deadline.seconds, missed=again, menus=ways)
 
         if is_frame(x):
-            self._hold_to(x)
+            own_frame.hold(self.judge, x)
             return answers_of(self.space, x, answer)
         with stoppable(), line or nullcontext():
             return answer(x)

@@ -19,12 +19,32 @@ from numpy.typing import NDArray
 from mace.base.escape import short
 from mace.base.values import plain
 from mace.errors import ModelError
+from mace.tables.table import Formula
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mace.explain.judge import Judge
+
 ROWS = 40  # that are compared: where a step computes in another type, nearly every row shows it
 SAME = 1e-11  # of the largest number in its column: how far the same products may lie apart in two orders of summation
+
+
+def hold(judge: Judge, frame: pd.DataFrame, held: Any = None) -> None:
+    """Raise ModelError where a model takes a user's frame otherwise than what it is given of its rows.
+
+    held: what stood in the place of a space: the frame, or an array that it was made of.
+    A model that is given what the space encodes is not asked with a frame in which this is something else.
+    """
+    from mace.compilers.pipeline.rows import told_apart
+
+    pipeline = judge.pipeline
+    if isinstance(judge.table, Formula):
+        return
+    if pipeline is not None and not pipeline.encoded:
+        check(judge.model, frame, judge.frame, array=pipeline.names is None)
+    if held is not None and not told_apart(judge.space):
+        check_decisions(judge.model, held, frame, lambda rows: judge.says(judge.frame(rows)))
 
 
 def check(
@@ -55,8 +75,26 @@ def check(
             except Exception:  # noqa: BLE001
                 break
             _compare(type(step).__name__, rows, [_numbers(one) for one in both], types)
-    for place in np.flatnonzero(~_close(*said))[:1].tolist() if asked else ():
-        raise _apart(type(model).__name__, rows.index[place], said[0][place], said[1][place], types)
+    if asked:
+        _compare(type(model).__name__, rows, [one[:, None] for one in said], types)
+
+
+def check_decisions(model: Any, held: Any, frame: pd.DataFrame, says: Callable[[pd.DataFrame], NDArray[Any]]) -> None:
+    """Raise ModelError where the model decides otherwise over rows as the user holds them than over those of the frame.
+
+    held: a frame or an array that the frame was made of; says: rows of the frame -> what the model says of them.
+    """
+    from mace.compilers.pipeline.walk import quiet
+
+    places = _some(frame)
+    with quiet():
+        try:
+            theirs = held.iloc[places] if hasattr(held, "iloc") else held[places]
+            said = [np.asarray(model.predict(theirs)).ravel(), np.asarray(says(frame.iloc[places])).ravel()]
+        except Exception:  # noqa: BLE001
+            return
+    kind = "" if hasattr(held, "iloc") else f"; it holds {held.dtype}"
+    _compare(type(model).__name__, frame.iloc[places], [one[:, None] for one in said], kind)
 
 
 def _some(frame: pd.DataFrame) -> list[int]:
@@ -85,8 +123,8 @@ def _numbers(made: Any) -> NDArray[np.float64] | None:
         return None
 
 
-def _compare(name: str, rows: pd.DataFrame, made: Sequence[NDArray[np.float64] | None], types: str) -> None:
-    """Raise ModelError where a step made other numbers of the one than of the other."""
+def _compare(name: str, rows: pd.DataFrame, made: Sequence[NDArray[Any] | None], types: str) -> None:
+    """Raise ModelError where a step, or the model, made something else of the one than of the other."""
     one, other = made
     if one is None or other is None:
         return

@@ -25,11 +25,19 @@ _FRAME = "For instance pandas.DataFrame(X, columns=names)."
 
 
 def as_frame(given: Any) -> pd.DataFrame:
-    """A frame as it is; an array of shape (rows, columns) with the names x0, x1, ..; raises SpaceError."""
+    """A frame as it is; an array of shape (rows, columns) with the names x0, x1, ..; raises SpaceError.
+
+    Numbers in the other order of bytes, as files of other machines hold them, are turned: pandas does not count them.
+    """
     import pandas as pd
 
     if isinstance(given, pd.DataFrame):
-        return given
+        turned = {
+            name: kind.newbyteorder("=")
+            for name, kind in given.dtypes.items()
+            if isinstance(kind, np.dtype) and not kind.isnative
+        }
+        return given.astype(turned) if turned and given.columns.is_unique else given
     try:
         array = np.asarray(given)
     except (TypeError, ValueError):  # what it holds is of several lengths
@@ -42,6 +50,7 @@ def as_frame(given: Any) -> pd.DataFrame:
             f"of shape {getattr(given, 'shape', array.shape)}",  # of a sparse matrix numpy makes a single object
             hint="X.toarray() gives one." if hasattr(given, "toarray") else _FRAME,
         )
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     return pd.DataFrame(array, columns=pd.Index([f"x{place}" for place in range(array.shape[1])])).infer_objects()
 
 

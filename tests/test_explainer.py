@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
@@ -121,3 +126,29 @@ def test_of_several_points_each_may_use_half_of_what_is_left(monkeypatch: pytest
     )
     assert len(answer.counterfactuals) == 3
     assert used == pytest.approx([4.0, 2.0, 2.0], abs=0.1)  # compiling is on nobody's clock
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_an_explainer_that_has_answered_is_pickled_and_answers_the_same_elsewhere(piped: bool) -> None:
+    model, frame = fitted("forest")
+    background = PEOPLE
+    if piped:
+        frame = frame[["age", "debt"]]
+        model = make_pipeline(StandardScaler(), LogisticRegression()).fit(
+            frame, frame["age"] / 10 - frame["debt"] > 1.5
+        )
+        background = PEOPLE[["age", "debt"]]
+    space = Space([SPACE[name] for name in frame.columns])
+    explainer = mace.Explainer(model, space, background=background)
+    said = explainer.explain(background.iloc[0])
+    for made in (pickle.loads(pickle.dumps(explainer)), copy.deepcopy(explainer)):
+        assert without_clocks(made.explain(background.iloc[0])) == without_clocks(said)
+
+
+def test_a_planner_that_has_planned_is_pickled() -> None:
+    loans = mace.datasets.load("loans")
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(loans.space.encode(loans.X), loans.y)
+    planner = mace.Planner(forest, loans.space, "loans")
+    row = loans.X[forest.predict(loans.space.encode(loans.X)) == 0].iloc[0]
+    said = planner.plan(row, goal=1, horizon=1)
+    assert str(pickle.loads(pickle.dumps(planner)).plan(row, goal=1, horizon=1)) == str(said)

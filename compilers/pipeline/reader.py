@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.cache import FieldsAlone
 from mace.base.exact import exact, nearest
 from mace.compilers import adversarial
 from mace.compilers.adversarial import OfFeature
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledPipeline:
+class CompiledPipeline(FieldsAlone):
     """A model over raw columns as a table over columns, and the deployed model itself.
 
     names:      the raw columns it is given, in its own order; None if it was fitted on an array without names.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mace.audit.digest import digest, frame_digest
 from mace.audit.record import MAIN, Record
+from mace.base.cache import FieldsAlone
 from mace.base.deadline import Deadline
 from mace.base.exact import text
 from mace.explain.explainer import DistanceSpec, Explainer
@@ -59,7 +60,7 @@ class Method(Protocol):
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(FieldsAlone):
     """Everything that is the same for every row; arguments as in `mace.audit`."""
 
     model: object
@@ -84,10 +85,6 @@ class Task:
         Twice the time of the search, because a certificate may be checked after it, and some for reading and writing.
         """
         return None if self.timeout is None else self.timeout * (2 if self.certificates and self.check else 1) + 5.0
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What another process needs: the arguments; it reads the model itself."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
     def explainer(self) -> Explainer:

@@ -10,10 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from contextlib import suppress
+from dataclasses import fields
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
+
+
+class FieldsAlone:
+    """A dataclass of which the fields alone are pickled and copied: what it worked out is worked out anew there.
+
+    Ways to ask a library are functions made on the spot, which cannot be pickled.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}  # type: ignore[arg-type]
 
 
 class Kept(Generic[T]):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.cache import FieldsAlone
 from mace.base.values import plain
 from mace.errors import GoalError, MaceError, ModelError, RowError
 from mace.problem.goals import Classes, Margin, Probability, Value, Wanted
@@ -39,7 +40,7 @@ class Outcomes(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
+class Judge(FieldsAlone):
     """A model as it is deployed; `pipeline` where it takes the raw columns itself."""
 
     model: Any

@@ -194,6 +194,11 @@ def read_statement(data: Any, model: Any = None) -> Statement:
     return Statement(data, read_model(data.get("model")) if model is None else model)
 
 
+def fits(statement: Statement) -> None:
+    """Refuse a model that does not fit its statement, where no proof speaks of it: `null` facts, or a set without any."""
+    Check(statement, [None] * len(getattr(statement.model, "tests", ())))
+
+
 def verify(data: Any, fired: dict[str, int], model: Any = None) -> Statement:
     """The statement of a certificate of format 2 whose claim holds; refuses any other.
 

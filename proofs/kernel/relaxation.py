@@ -106,6 +106,8 @@ class Relaxation:
         child, lines = state.child(), dict[Unit, int]()
         child.units = [[*intervals] for intervals in state.units]
         for entry in units:
+            if child.empty:
+                break
             need(len(read(entry, [anything], "unit")) in (4, 5), "unit: expected 4 or 5 entries")
             layer, place, below, above = read(entry[:4], (index, index, maybe(float_0), maybe(float_0)), "unit")
             k, n = self.unit(layer, place)

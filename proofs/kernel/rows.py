@@ -8,7 +8,7 @@ from typing import Any
 
 from mace.proofs.kernel.fields import anything, maybe, read
 from mace.proofs.kernel.floats import Refused, need, rational
-from mace.proofs.kernel.proof import read_statement, verify
+from mace.proofs.kernel.proof import fits, read_statement, verify
 from mace.proofs.kernel.statement import Statement
 
 CERTIFICATE = {
@@ -37,6 +37,8 @@ class Rows:
         need(found.rows and len(found.rows) == len(found.facts), "facts: expected one for each of at least one row")
         self.shape = tuple(axis.index for axis in self.statement.axes)
         self.rows = [read(row, self.shape, f"row {n}") for n, row in enumerate(found.rows)]
+        if None in found.facts:
+            fits(self.statement)
         self.distance = self.witness(found.witness, fired)
         for n, (row, fact) in enumerate(zip(self.rows, found.facts, strict=True)):
             try:

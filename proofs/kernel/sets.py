@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from mace.proofs.kernel.axes import Axis, Span, empty, farthest, meet
 from mace.proofs.kernel.fields import anything, count, index, integer, least_0, maybe, positive, read, truth
 from mace.proofs.kernel.floats import Refused, need, rational
-from mace.proofs.kernel.proof import read_statement, verify
+from mace.proofs.kernel.proof import fits, read_statement, verify
 
 CERTIFICATE = {
     "mace_set": anything, "about?": anything, "statement": anything, "set": anything, "witness": anything,
@@ -52,6 +52,8 @@ class Sets:
         for k, box in enumerate(self.regions):
             self.first.setdefault(tuple(box), k)
         self.prices()
+        if not found.facts:
+            fits(self.statement)
         self.facts = [self.fact(found, n, fact, fired) for n, fact in enumerate(found.facts)]
         self.distance = self.witness(found, fired)
 

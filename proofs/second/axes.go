@@ -58,7 +58,7 @@ func readLevels(value any) *axis {
 	f := object(value, "name", "weight", "kind", "count", "allowed", "start", "ordered", "missing?")
 	text(f["name"])
 	a := &axis{levels: true, weight: notNegative(f["weight"]), ordered: boolean(f["ordered"])}
-	if n, ok := f["count"].(int64); ok && n > maxLevels {
+	if integer(f["count"]).Cmp(big.NewInt(maxLevels)) > 0 {
 		giveUp("too large: more than %d levels", maxLevels)
 	}
 	a.count = small(f["count"], 1, maxLevels)

@@ -102,7 +102,7 @@ func (c *checker) says() string {
 	if c.plans != nil {
 		return c.saysOfPlans()
 	}
-	if c.setCount > 0 {
+	if c.setCount != nil {
 		return c.saysOfSet()
 	}
 	if c.anywhere {

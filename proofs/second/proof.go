@@ -18,11 +18,11 @@ type checker struct {
 	root  *state
 	where string
 
-	setCount int    // of a certificate of a set, once it is accepted
-	rowCount int    // of one of rows
-	plans    *plans // of a certificate of plans
-	lines    int    // of actions that were run
-	nodes    int    // of the proof, by now
+	setCount *big.Int // of a certificate of a set, once it is accepted
+	rowCount int      // of one of rows
+	plans    *plans   // of a certificate of plans
+	lines    int      // of actions that were run
+	nodes    int      // of the proof, by now
 }
 
 // rule of a proof: apply returns the children of a state that is not empty, or refuses.

@@ -13,7 +13,7 @@ import (
 const maxChoices = 2_000_000
 
 type setAsked struct {
-	count            int
+	count            *big.Int // how many points are asked for
 	features, values bool
 	apart            *big.Int // costs below this are below the least distance of any two; nil: none
 	regions          [][]*span
@@ -70,10 +70,10 @@ func (c *checker) set(value any, folder string) {
 
 func (c *checker) saysOfSet() string {
 	if c.anywhere {
-		return fmt.Sprintf("there are no %d points that differ as it is asked", c.setCount)
+		return fmt.Sprintf("there are no %v points that differ as it is asked", c.setCount)
 	}
 	q, _ := c.claim.Float64()
-	return fmt.Sprintf("no %d points that differ as it is asked have a sum of distances below about %v", c.setCount, q)
+	return fmt.Sprintf("no %v points that differ as it is asked have a sum of distances below about %v", c.setCount, q)
 }
 
 // about reads a statement; cuts nil: no test has one.
@@ -98,7 +98,8 @@ func (c *checker) about(base map[string]any, cuts any, folder string) {
 func (c *checker) readSet(value any) *setAsked {
 	c.where = "the set"
 	f := object(value, "count", "features", "values", "apart", "regions", "prices?")
-	asked := &setAsked{earliest: map[string]int{}, count: small(f["count"], 1, maxChoices), features: boolean(f["features"]), values: boolean(f["values"])}
+	asked := &setAsked{earliest: map[string]int{}, count: integer(f["count"]), features: boolean(f["features"]), values: boolean(f["values"])}
+	require(asked.count.Sign() > 0, "expected an integer from 1 on")
 	if f["apart"] != nil {
 		q := rational(f["apart"])
 		require(q.Sign() > 0, "answers that are nothing apart")
@@ -219,7 +220,9 @@ func (c *checker) setWitness(value any, base map[string]any, asked *setAsked, fo
 	require(!c.anywhere, "a witness against the claim that there is none")
 	sum := new(big.Rat)
 	var boxes [][]*span
-	for _, item := range listOf(value, asked.count) {
+	items := list(value)
+	require(asked.count.Cmp(big.NewInt(int64(len(items)))) == 0, "expected as many points as are asked for")
+	for _, item := range items {
 		sub := &checker{where: c.where}
 		sub.about(with(base, map[string]any{"claim": map[string]any{"closer_than": "0"}}), nil, folder)
 		require(item != nil, "a witness is an object")
@@ -355,7 +358,7 @@ func (c *checker) tryAll(asked *setAsked, facts []*setFact) {
 		// What is too dear beside the cheapest ones is in no choice below the claim.
 		end := len(regions)
 		for end > 0 {
-			others := mul(regions[0].full, whole(int64(asked.count-1)))
+			others := mul(regions[0].full, new(big.Rat).SetInt(new(big.Int).Sub(asked.count, one)))
 			if add(others, regions[end-1].full).Cmp(limit) < 0 {
 				break
 			}
@@ -374,14 +377,14 @@ func (c *checker) tryAll(asked *setAsked, facts []*setFact) {
 	steps := 0
 	var extend func(chosen []int, since int, sum, full *big.Rat)
 	extend = func(chosen []int, since int, sum, full *big.Rat) {
-		left := asked.count - len(chosen)
-		if left == 0 {
+		left := new(big.Int).Sub(asked.count, big.NewInt(int64(len(chosen))))
+		if left.Sign() == 0 {
 			require(!c.anywhere && sum.Cmp(c.claim) >= 0, "regions that go together have a sum of %s", sum.RatString())
 			return
 		}
 	next:
 		for n := since; n < len(regions); n++ {
-			all := mul(regions[n].full, whole(int64(left)))
+			all := mul(regions[n].full, new(big.Rat).SetInt(left))
 			if !c.anywhere && add(full, all).Cmp(limit) >= 0 {
 				return
 			}

@@ -100,6 +100,7 @@ HAIR = "4000000001/1000000000"
 FAR_Y = [["split", 1, 1], ["split", 0, 3], ["trees", [0, 2]], ["rule", 0], ["trees", [0, 2]]]
 NOT_BOTH = {"rules": [["or", ["<=", ["x", 0], ["c", "3"]], ["<=", ["c", "2"], ["x", 1]]]]}
 ROOT = ["bounds", [0, 0, FREE, PRICE]]
+CLOSED = [ROOT, dual("9/5")]
 BEHIND = [1, 0, FREE, FREE]  # the unit of a second layer, behind the first one
 # Of two units side by side the second one decides: its output is at least 1 from 6 on.
 # A form that adds nothing: but with one no distance is taken to be a multiple of anything.
@@ -229,6 +230,9 @@ BY_HAND: dict[str, dict[str, Any]] = {
         "a layer without ReLUs": tent([["bounds", [1, 0, FREE, PRICE]], dual("9/5")]),
         "three fields": tent([["bounds", [0, 0, PRICE]], dual("9/5")]),
         "no field": tent([["bounds", 0], dual("9/5")]),
+        "after an entry no points are left, and further entries are not looked at": tent([
+            ["split", 0, 3], ["phase", 0, 0], *CLOSED, ["bounds", [0, 0, None, FREE], "0"], ["empty"], *CLOSED,
+        ]),
         "six fields": tent([["bounds", [0, 0, FREE, PRICE, 0, 0]], dual("9/5")]),
         **{
             f"the line below a unit: {shows}": two(

@@ -51,6 +51,12 @@ ROWS: dict[str, Any] = {
     "the start counts for nothing": rows([2], features=[grid(0, 10, 9)]),
     "a start among what is changed": rows([2], features=[grid(0, 10, 3)], closer=HAIR),
     "a claim of 0": rows([9], closer="0", facts=[None]),
+    "a claim of 0, and a tree that tests a column which there is not": rows(
+        [9], closer="0", facts=[None], model={**AT_3, "trees": [{**AT_3["trees"][0], "column": [1, -1, -1]}]}
+    ),
+    "a claim of 0, and sums that may overflow": rows(
+        [9], closer="0", facts=[None], model={**AT_3, "start": [number(1e308)]}
+    ),
     "not about distance": rows([2], closer=None),
     "changes that are counted": rows([2], most_changes=1),
     "an excluded change": rows([2], avoid=[{"changes": [0]}]),

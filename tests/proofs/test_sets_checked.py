@@ -21,6 +21,7 @@ from tests.proofs.enumeration import allowed, distance, has_goal, points
 
 TWO = {"features": [grid(0, 10, 0), grid(0, 10, 0)], "columns": [[0, None, []], [1, None, []]]}
 AT_3 = forest([[0.0], [1.0]], at=[3.0])
+TOO_LARGE = {**AT_3, "start": [number(1e308)]}
 X_AND_Y = {"box": [[1, 10], [1, 10]]}
 X_ALONE = {"box": [[1, 10], [0, 0]]}
 AT_4 = {"box": [[4, 4], [0, 10]]}
@@ -103,6 +104,8 @@ CASES: dict[str, Any] = {
     ),
     "false: any number of features may change": of(None, 2, [X_ALONE], [ONLY_X], **F),
     "a set of one": of("4", 1, [], [FOUR], [at(4, 0)]),
+    "more than there can be": of(None, 10**30, [X_ALONE], [ONLY_X], most_changes=1, **F),
+    "false: no fact speaks of a model whose sums may overflow": of("0", 2, [], [], model=TOO_LARGE),
     "false: a set of none": of("4", 0, [], [FOUR]),
     "an exclusion of the statement": of("10", 2, [], [BUT_CORNER], [at(4, 1), at(5, 0)], avoid=[CORNER]),
     "false: an exclusion that is not of the statement": of("10", 2, [], [BUT_CORNER]),
@@ -305,7 +308,7 @@ def true(data: Any) -> bool:
     return not any(
         (limit is None or sum(map(far.__getitem__, chosen)) < limit)
         and all(goes(statement, asked, p, q) for p, q in itertools.combinations(chosen, 2))
-        for chosen in itertools.combinations(near[:40], asked["count"])
+        for chosen in itertools.combinations(near[:40], min(asked["count"], 41))
     )
 
 

@@ -26,7 +26,11 @@ from tests.proofs.schema import fits, referred
 INDEX: list[dict[str, str]] = json.loads((FOLDER / "index.json").read_text(encoding="utf-8"))
 FEW = 1000
 # What is not looked at may be anything.
-UNSEEN = {"near: nothing is looked at once nothing is left of what is far", "in an empty box, with text"}
+UNSEEN = {
+    "near: nothing is looked at once nothing is left of what is far",
+    "in an empty box, with text",
+    "after an entry no points are left, and further entries are not looked at",
+}
 AGAIN = "python -m tests.proofs.make_vectors writes them anew"
 
 

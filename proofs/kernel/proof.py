@@ -195,7 +195,7 @@ def read_statement(data: Any, model: Any = None) -> Statement:
 
 
 def fits(statement: Statement) -> None:
-    """Refuse a model that does not fit its statement, where no proof speaks of it: `null` facts, or a set without any."""
+    """Refuse a model that does not fit its statement, where no proof speaks of it: facts that are `null`, or none."""
     Check(statement, [None] * len(getattr(statement.model, "tests", ())))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,3 +92,10 @@ def test_numbers_in_the_other_order_of_bytes_are_read_and_refused_where_the_libr
     assert (booster.predict(turned) != booster.predict(turned.astype("int32"))).any()  # XGBoost takes them as they lie
     with pytest.raises(ModelError, match=r"XGBClassifier makes .* it holds >i4"):
         mace.explain(booster, turned, turned[0])
+
+
+def test_a_booster_that_gives_probabilities_is_held_to_these() -> None:
+    for frame in (X, SINGLE, X.round().astype("int16")):
+        data = lightgbm.Dataset(frame, Y)
+        booster = lightgbm.train({"objective": "binary", "verbose": -1, "min_data_in_leaf": 3}, data, 3)
+        assert mace.explain(booster, frame, frame.iloc[0]).status == "optimal"

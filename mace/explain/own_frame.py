@@ -44,7 +44,7 @@ def hold(judge: Judge, frame: pd.DataFrame, held: Any = None) -> None:
     if pipeline is not None and not pipeline.encoded:
         check(judge.model, frame, judge.frame, array=pipeline.names is None)
     if held is not None and not told_apart(judge.space):
-        check_decisions(judge.model, held, frame, lambda rows: judge.says(judge.frame(rows)))
+        check_decisions(judge.model, held, frame, judge.frame)
 
 
 def check(
@@ -79,22 +79,25 @@ def check(
         _compare(type(model).__name__, rows, [one[:, None] for one in said], types)
 
 
-def check_decisions(model: Any, held: Any, frame: pd.DataFrame, says: Callable[[pd.DataFrame], NDArray[Any]]) -> None:
-    """Raise ModelError where the model decides otherwise over rows as the user holds them than over those of the frame.
+def check_decisions(model: Any, held: Any, frame: pd.DataFrame, given: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
+    """Raise ModelError where the model says something else of rows as the user holds them than of the same numbers.
 
-    held: a frame or an array that the frame was made of; says: rows of the frame -> what the model says of them.
+    held: a frame or an array that the frame was made of; given: as for `check`. Both are asked about in one way, which
+    need not be that of decisions: a booster gives probabilities.
     """
     from mace.compilers.pipeline.walk import quiet
 
     places = _some(frame)
     with quiet():
         try:
-            theirs = held.iloc[places] if hasattr(held, "iloc") else held[places]
-            said = [np.asarray(model.predict(theirs)).ravel(), np.asarray(says(frame.iloc[places])).ravel()]
+            framed = hasattr(held, "iloc")
+            theirs, ours = held.iloc[places] if framed else held[places], given(frame.iloc[places])
+            both = [theirs, ours if framed else ours.to_numpy()]
+            said = [np.asarray(model.predict(one)) for one in both]
         except Exception:  # noqa: BLE001
             return
-    kind = "" if hasattr(held, "iloc") else f"; it holds {held.dtype}"
-    _compare(type(model).__name__, frame.iloc[places], [one[:, None] for one in said], kind)
+    kind = "" if framed else f"; it holds {held.dtype}"
+    _compare(type(model).__name__, frame.iloc[places], [one.reshape(len(one), -1) for one in said], kind)
 
 
 def _some(frame: pd.DataFrame) -> list[int]:

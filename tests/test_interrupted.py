@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 import mace
 from mace.base.deadline import Deadline, stoppable
 from mace.errors import CertificateError
+from mace.explain import explainer as explainers
 from mace.explain import front as fronts
 from mace.plans import audit_plans
 from mace.plans import certificate as plan_certificates
@@ -86,6 +87,21 @@ def test_an_audit_of_plans_keeps_its_plans_and_says_how_many_rows_are_left(monke
     assert len(found.plans) == 3 and not found.settled
     assert found.why == found.to_dict()["why"] == "interrupted with 17 of 20 rows left to look at"
     assert "not finished: interrupted with 17 of 20 rows left" in str(found)
+
+
+def test_the_answers_to_a_frame_by_then_are_kept_and_the_others_are_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.integers(0, 50, 200), "b": rng.integers(0, 50, 200)})
+    tree = DecisionTreeClassifier(max_depth=8, random_state=0).fit(X, (X.a * X.b > 400).astype(int))
+    explainer = mace.Explainer(tree, Space.from_frame(X))
+    whole = explainer.explain(X.iloc[:6])
+    monkeypatch.setattr(explainers, "by_priority", pressed(3, explainers.by_priority))
+    found = explainer.explain(X.iloc[:6])
+    assert [one.distance for one in found[:3]] == [one.distance for one in whole[:3]]
+    assert [one.status for one in found[:3]] == ["optimal"] * 3
+    assert all(one.status == "unknown" and one.why.startswith("interrupted") for one in found[3:])
+    assert all(one.exact_lower_bound <= other.exact_distance for one, other in zip(found, whole, strict=True))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_plan_is_kept_where_its_certificate_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:

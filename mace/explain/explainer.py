@@ -243,7 +243,8 @@ class Explainer:
         """The answer for a row; for a frame a list of answers, one a row, in its order.
 
         x:       a row as for `mace.explain`, or a DataFrame with the space's columns. What its rows share is done once:
-                 equal rows have one answer.
+                 equal rows have one answer. Ctrl-C ends the search for the row at hand and for those that are left,
+                 which say so; what was answered before is kept.
         timeout: seconds for the answer to a row and its proof, or a running `Deadline`. Of several points each
                  may use half of what is left, and the last one all of it, since further points depend on the first.
         The other arguments are those of `mace.explain`. The provers' code is compiled before a clock begins.
@@ -286,11 +287,11 @@ class Explainer:
             ways = partial(self.menu, row, **more)
             return replace(made, seconds=now() - began, timeout=deadline.seconds, missed=again, menus=ways)
 
-        if is_frame(x):
+        with stoppable(), line or nullcontext():
+            if not is_frame(x):
+                return answer(x)
             own_frame.hold(self.judge, x)
             return answers_of(self.space, x, answer)
-        with stoppable(), line or nullcontext():
-            return answer(x)
 
     def _check_several(self, count: int, together: bool, diversity: object) -> None:
         """Raise MaceError where so many answers cannot be asked for in this way."""

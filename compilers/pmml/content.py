@@ -39,11 +39,15 @@ class PmmlNode:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A tree: what it does where a predicate is unknown, and whether a node predicts for rows that none below takes."""
+    """A tree: what it does where a predicate is unknown, and whether a node predicts for rows that none below takes.
+
+    disputed: whether it is rules of which the heaviest decides, and some programs may let another one.
+    """
 
     root: PmmlNode
     strategy: Strategy = "none"
     last: bool = False
+    disputed: bool = False
 
     def nodes(self) -> Iterator[PmmlNode]:
         """All nodes."""

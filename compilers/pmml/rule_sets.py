@@ -1,13 +1,14 @@
 """PMML's RuleSetModel, as a `Tree` of one level: the first rule that holds decides.
 
 Where the heaviest rule decides, rules are asked in the order of their weights; of equal ones the first of the file.
+JPMML takes the heaviest rule of each class, and of these the most confident one: where that may be another, it is said.
 Rules inside of others hold where those around them do. A rule whose predicate is unknown does not fire.
 Source: PMML 4.4, Ruleset (dmg.org/pmml/v4-4/RuleSet.html).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mace.compilers.formats.xml import Element
 from mace.compilers.pmml.content import PmmlNode, Tree
@@ -36,7 +37,18 @@ def read_rules(element: Element, scope: Scope, classes: Classes | None) -> Tree:
         nodes.append(PmmlNode(TRUE, classes.place(given(rules, "defaultScore"))))
     if not nodes:
         raise wrong(rules, "has no rules")
-    return Tree(PmmlNode(TRUE, None, (), tuple(nodes)))
+    return Tree(PmmlNode(TRUE, None, (), tuple(nodes)), disputed=how == "weightedMax" and _disputed(found))
+
+
+def _disputed(rules: Sequence[tuple[Element, Predicate]]) -> bool:
+    """Whether some rule, of those from the heaviest down, is of another class and no less confident than one before."""
+    least: dict[str, float] = {}  # of the rules so far, by class
+    for rule, _ in rules:
+        confidence, score = number(rule, "confidence", 1.0), given(rule, "score")
+        if any(confidence >= one for other, one in least.items() if other != score):
+            return True
+        least[score] = min(confidence, least.get(score, confidence))
+    return False
 
 
 def _flat(

@@ -38,6 +38,10 @@ _SINGLE = "; numbers of its type `float` are compared in single precision, as th
 
 _OPEN = f"; of some rows the file says nothing: their class is {NO_PREDICTION!r} here, so name the class that is wanted"
 _NORMS = "; norms are computed as the standard writes their formula, and some programs round them otherwise"
+_HEAVIEST = (
+    "; of the rules that hold the heaviest decides, of equal ones the first, as the standard has it: JPMML takes the "
+    "most confident one of the heaviest of each class, which may be another"
+)
 
 
 def raw_value(source: Source, value: Any) -> Value:
@@ -186,7 +190,10 @@ def opened(path: Path) -> ModelFile:
     single = any(source.kind == "float" for source in content.sources)
     norms = any(isinstance(step, Norm) for one in terms_of(content.model) for field, test in fields_of(one) if test
                 for step in field.steps)  # fmt: skip
-    told = {_SINGLE: single, _NORMS: norms, _OPEN: _is_open(content)}
+    votes = content.model.members if isinstance(content.model, Votes) else ()
+    trees = [tree for voting, _ in votes for tree in (voting, *(node.inner for node in voting.nodes() if node.inner))]
+    heaviest = any(tree.disputed for tree in trees)
+    told = {_SINGLE: single, _NORMS: norms, _HEAVIEST: heaviest, _OPEN: _is_open(content)}
     return ModelFile(path, FORMAT, content, _SAID + "".join(text for text, holds in told.items() if holds))
 
 

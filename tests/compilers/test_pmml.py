@@ -283,6 +283,36 @@ def test_the_first_rule_decides_or_the_heaviest(criterion: str, said: str, tmp_p
     assert found.predict(found.frame(rows)).tolist() == ["maybe"]
 
 
+@pytest.mark.parametrize(
+    ("criterion", "confidences", "told"),
+    [
+        ("firstHit", (0.2, 0.9), False),
+        ("weightedMax", (0.2, 0.9), False),
+        ("weightedMax", (0.9, 0.2), True),
+        ("weightedMax", (1.0, 1.0), True),
+    ],
+)
+def test_the_heaviest_rule_decides_by_the_standard_and_it_is_said_where_jpmml_may_take_another(
+    criterion: str, confidences: tuple[float, float], told: bool, tmp_path: Path
+) -> None:
+    rules = "".join(
+        f'<SimpleRule score="{score}" weight="{weight}" confidence="{confidence}">'
+        f'<SimplePredicate field="a" operator="lessThan" value="{at}"/></SimpleRule>'
+        for score, weight, confidence, at in zip(("no", "yes"), (0.2, 0.9), confidences, (5, 3), strict=True)
+    )
+    text = file_of(
+        f'<RuleSetModel functionName="classification">{schema()}<RuleSet defaultScore="no">'
+        f'<RuleSelectionMethod criterion="{criterion}"/>{rules}</RuleSet></RuleSetModel>',
+        target=TWO,
+    )
+    model = opened(text, tmp_path)
+    found = compiled(text, tmp_path, SPACE_OF_A)
+    said = found.predict(found.frame([{"a": 1}, {"a": 4}])).tolist()
+    assert said == ["no" if criterion == "firstHit" else "yes", "no"]
+    notes = mace.explain(model, SPACE_OF_A, {"a": 1}).notes
+    assert any("JPMML" in note for note in notes) == told
+
+
 def test_rows_of_which_a_tree_says_nothing_are_a_class_of_their_own(tmp_path: Path) -> None:
     nodes = "".join(
         f'<Node score="{name}"><SimplePredicate field="a" operator="{how}" value="{at}"/></Node>'

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -99,3 +99,13 @@ def test_a_booster_that_gives_probabilities_is_held_to_these() -> None:
         data = lightgbm.Dataset(frame, Y)
         booster = lightgbm.train({"objective": "binary", "verbose": -1, "min_data_in_leaf": 3}, data, 3)
         assert mace.explain(booster, frame, frame.iloc[0]).status == "optimal"
+
+
+@pytest.mark.parametrize("array", [False, True])
+def test_a_linear_model_in_float32_is_read_over_its_own_frame_whose_rounding_its_bounds_allow_for(array: bool) -> None:
+    rows: Any = SINGLE.to_numpy() if array else SINGLE
+    line = LinearRegression().fit(rows, SINGLE.u * 2 + SINGLE.v)
+    start: Any = rows[0] if array else rows.iloc[0]
+    answer = mace.explain(line, rows, start, goal="y >= 900", timeout=10)
+    point = np.array([[*answer.counterfactuals[0].values.values()]], dtype=np.float32)
+    assert line.predict(point if array else pd.DataFrame(point, columns=["u", "v"]))[0] >= 900

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from mace.base.escape import short
 from mace.base.values import plain
 from mace.errors import ModelError
-from mace.tables.table import Formula
+from mace.tables.table import Formula, Network
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ROWS = 40  # that are compared: where a step computes in another type, nearly every row shows it
 SAME = 1e-11  # of the largest number in its column: how far the same products may lie apart in two orders of summation
+SINGLE = 1e-5  # the same for what a model in float32 says: its bounds allow for such products, whatever it is given
 
 
 def hold(judge: Judge, frame: pd.DataFrame, held: Any = None) -> None:
@@ -41,19 +42,20 @@ def hold(judge: Judge, frame: pd.DataFrame, held: Any = None) -> None:
     pipeline = judge.pipeline
     if isinstance(judge.table, Formula):
         return
+    within = SINGLE if isinstance(judge.table, Network) and judge.table.dtype == "float32" else SAME
     if pipeline is not None and not pipeline.encoded:
-        check(judge.model, frame, judge.frame, array=pipeline.names is None)
+        check(judge.model, frame, judge.frame, array=pipeline.names is None, within=within)
     if held is not None and not told_apart(judge.space):
-        check_decisions(judge.model, held, frame, judge.frame)
+        check_decisions(judge.model, held, frame, judge.frame, within)
 
 
 def check(
-    model: Any, frame: pd.DataFrame, given: Callable[[pd.DataFrame], pd.DataFrame], *, array: bool, asked: bool = True
+    model: Any, frame: pd.DataFrame, given: Callable[[pd.DataFrame], pd.DataFrame], *, array: bool, within: float | None
 ) -> None:
     """Raise ModelError where the model's steps, or its decisions, differ between a frame and what is made of its rows.
 
     given: rows of the frame -> what the model is given of them; array: of both it is given the values alone.
-    asked: whether the model may be asked for decisions, which are counted of one that is only asked.
+    within: how far numbers that the model says may lie apart; None: it is not asked, since its calls are counted.
     Rows that are not in the space, and a frame that the model does not take, tell nothing.
     """
     from mace.compilers.enclosures.reader import unwrapped
@@ -65,7 +67,7 @@ def check(
             ours = given(rows)
             theirs = rows[list(ours.columns)]
             both = [one.to_numpy() if array else one for one in (theirs, ours)]
-            said = [np.asarray(model.predict(one)).ravel() for one in both] if asked else []
+            said = [np.asarray(model.predict(one)).ravel() for one in both] if within is not None else []
         except Exception:  # noqa: BLE001  a library, or a step of somebody's own, may raise anything at all
             return
         types = _types(theirs, ours)
@@ -75,11 +77,13 @@ def check(
             except Exception:  # noqa: BLE001
                 break
             _compare(type(step).__name__, rows, [_numbers(one) for one in both], types)
-    if asked:
-        _compare(type(model).__name__, rows, [one[:, None] for one in said], types)
+    if within is not None:
+        _compare(type(model).__name__, rows, [one[:, None] for one in said], types, within)
 
 
-def check_decisions(model: Any, held: Any, frame: pd.DataFrame, given: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
+def check_decisions(
+    model: Any, held: Any, frame: pd.DataFrame, given: Callable[[pd.DataFrame], pd.DataFrame], within: float
+) -> None:
     """Raise ModelError where the model says something else of rows as the user holds them than of the same numbers.
 
     held: a frame or an array that the frame was made of; given: as for `check`. Both are asked about in one way, which
@@ -97,7 +101,7 @@ def check_decisions(model: Any, held: Any, frame: pd.DataFrame, given: Callable[
         except Exception:  # noqa: BLE001
             return
     kind = "" if framed else f"; it holds {held.dtype}"
-    _compare(type(model).__name__, frame.iloc[places], [one.reshape(len(one), -1) for one in said], kind)
+    _compare(type(model).__name__, frame.iloc[places], [one.reshape(len(one), -1) for one in said], kind, within)
 
 
 def _some(frame: pd.DataFrame) -> list[int]:
@@ -126,24 +130,26 @@ def _numbers(made: Any) -> NDArray[np.float64] | None:
         return None
 
 
-def _compare(name: str, rows: pd.DataFrame, made: Sequence[NDArray[Any] | None], types: str) -> None:
+def _compare(
+    name: str, rows: pd.DataFrame, made: Sequence[NDArray[Any] | None], types: str, within: float = SAME
+) -> None:
     """Raise ModelError where a step, or the model, made something else of the one than of the other."""
     one, other = made
     if one is None or other is None:
         return
     if one.shape != other.shape:
         raise _apart(name, rows.index[0], f"{one.shape[1]} columns", f"{other.shape[1]} columns", types)
-    for row, column in np.argwhere(~_close(one, other))[:1].tolist():
+    for row, column in np.argwhere(~_close(one, other, within))[:1].tolist():
         raise _apart(name, rows.index[row], one[row, column], other[row, column], types)
 
 
-def _close(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
+def _close(one: NDArray[Any], other: NDArray[Any], within: float) -> NDArray[np.bool_]:
     """Which numbers are the same but for the order of a sum."""
     if one.dtype.kind not in "fiub" or other.dtype.kind not in "fiub":
         return np.asarray(one == other, dtype=np.bool_)
     one, other = one.astype(np.float64), other.astype(np.float64)
     size = np.max(np.abs(np.where(np.isfinite(one), one, 0.0)), axis=0, initial=0.0)
-    return np.asarray((one == other) | (np.isnan(one) & np.isnan(other)) | (np.abs(one - other) <= SAME * size))
+    return np.asarray((one == other) | (np.isnan(one) & np.isnan(other)) | (np.abs(one - other) <= within * size))
 
 
 def _apart(name: str, label: object, one: object, other: object, types: str) -> ModelError:

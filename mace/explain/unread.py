@@ -96,7 +96,7 @@ class Unread:
         self.distance = read_distance(distance, space, weights)
         self._frame = background
         if background is not None and is_pipeline(model):
-            own_frame.check(model, background, self._given, array=self.box.given == "array", asked=False)
+            own_frame.check(model, background, self._given, array=self.box.given == "array", within=None)
 
     def __repr__(self) -> str:
         return f"Explainer({type(self.model).__name__}, only asked, {self.space!r}, {self.distance.name})"

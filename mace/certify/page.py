@@ -24,8 +24,8 @@ LOCK = "pyodide-lock.json"
 RUNTIME = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", LOCK)
 NEEDED = (
     "__init__.py",
-    "check.py",
     "changes.py",
+    "check.py",
     "columns.py",
     "convert.py",
     "elaborate_*.py",

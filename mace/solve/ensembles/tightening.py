@@ -25,7 +25,7 @@ TURNS, JOINED = 16, Effort(rounds=100, step=0.1)  # of looking for cliques, and 
 LEAVES, AT_MOST = 1e4, 0.25  # so many a second are looked at, about; the part of the time left that this may take,
 MOST_ROOM = 0.1  # and the part of the memory
 SHORT = 12, 2e-4  # digits of prices that narrow, and the part of the limit below which they are dropped
-WORTH, AGAIN = 0.95, Effort(rounds=300)  # a box is narrowed to no more than this part of its leaves, and climbed again
+WORTH, AGAIN = 0.95, Effort(rounds=200)  # a box is narrowed to no more than this part of its leaves, and climbed again
 
 Better = Callable[[Iterable[Part], list[Active], Effort], tuple[Part, ...]]
 

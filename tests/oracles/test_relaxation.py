@@ -142,6 +142,30 @@ def test_around_a_point_there_are_nearer_ones() -> None:
     assert search.bound.distance == oracle.question.distance_of(search.point) < before
 
 
+def test_a_first_box_that_was_only_glanced_at_is_solved_before_it_is_divided(at_once: None) -> None:
+    """Where another search knew more at first, but has not ended since."""
+    task = breast_cancer.problem("forest-50x6", 6)
+    oracle = EnsembleOracle(question_of(task, task.rows[5], "l1"))
+    oracle.ask(None, Limits())
+    grounded = ground(oracle.question)
+    first = oracle._first(grounded, None, Bound(), NEVER)
+    search = Plain(oracle.witnesses, grounded, Terms(Bound(), first, Gap(), NEVER, 2**30))
+    search.search(1000)
+    host = stalled.PlainHost(search)
+    keys = []
+    for known in (host.limit, 0):
+        tree = Branching(grounded, search.nearer(), host)
+        tree.start(known)
+        tree.tightening.join_cliques = tree.tightening.narrow = lambda *_: None  # type: ignore[method-assign]
+        assert tree.root is not None
+        before = tree.root.key
+        tree._prepare()
+        assert tree.heap == [(tree.root.key, 0, tree.root)]
+        assert (tree.root.key > before) == (known > 0)
+        keys.append(tree.root.key)
+    assert keys[0] == pytest.approx(keys[1], rel=0.01)  # points that are found meanwhile are nearer
+
+
 @pytest.mark.parametrize("made", [random_question, before_trees])
 @pytest.mark.parametrize("seed", range(60))
 def test_any_prices_at_all_give_a_bound_that_holds_and_that_the_checker_finds_too(

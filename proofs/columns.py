@@ -1,5 +1,5 @@
-"""What a file has in columns, as the lists that the kernel reads: prices (FORMAT.md 6.14, 6.20)
-and whole proofs (6.17).
+"""What a file has in columns, as the lists that the kernel reads: prices (FORMAT.md 6.14, 6.20) and whole proofs
+(6.17).
 
 In:  a certificate, parsed.    Out: the same with nodes and entries; what makes no sense stays as it is, and the kernel
 refuses it.

@@ -13,10 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.certify.nodes import PRICED, steps_of
+from mace.proofs.changes import FARTHEST, MOST
+
 LAST = 6  # parts before one, of which the one most like it is changed
-MOST, FARTHEST = 2**31, 31  # as in `mace.proofs.changes`
-ADDED = 10.0  # bits that a number and its price take, about, and how many one takes beside its digits
-BESIDE = 3.0
+ADDED, BESIDE = (
+    10.0,
+    3.0,
+)  # bits that an added number takes with its price, about; and a price by itself beside its digits
 
 Array = NDArray[Any]
 
@@ -59,7 +63,7 @@ def as_changes(nodes: list[list[Any]]) -> list[list[Any]]:
         earlier[-1] = found.some()
         return _changed(part, found, before, back)
 
-    return [[node[0], *map(written, node[1:])] if node[0] in ("prices", "narrow") else node for node in nodes]
+    return [[node[0], *map(written, node[1:])] if node[0] in PRICED else node for node in nodes]
 
 
 def _ways(found: Part, last: list[Part | None]) -> Iterator[tuple[float, int]]:
@@ -117,12 +121,14 @@ def _changed(part: dict[str, Any], found: Part, before: Part, back: int) -> dict
         **part,
         "like": back,
         "shift": shift,
-        "prices": {"changes": prices[0].tolist(), "nodes": _steps(prices[1]), "units": prices[1].units.tolist()},
-        "cliques": {"changes": cliques[0].tolist(), "numbers": _steps(cliques[1]), "units": cliques[1].units.tolist()},
+        "prices": {
+            "changes": prices[0].tolist(),
+            "nodes": steps_of(prices[1].numbers.tolist()),
+            "units": prices[1].units.tolist(),
+        },
+        "cliques": {
+            "changes": cliques[0].tolist(),
+            "numbers": steps_of(cliques[1].numbers.tolist()),
+            "units": cliques[1].units.tolist(),
+        },
     }
-
-
-def _steps(column: Column) -> list[int]:
-    """By how much each number exceeds the one before."""
-    steps: list[int] = np.diff(column.numbers, prepend=0).tolist()
-    return steps

@@ -35,6 +35,8 @@ from mace.solve.ensembles.cuts import trees_of
 from mace.space.axes import GridAxis
 from mace.tables.table import Ensemble, Table
 
+PRICED = ("prices", "narrow")  # nodes whose parts have prices
+
 
 def _prices(part: Prices, question: Question) -> dict[str, Any]:
     model = question.model
@@ -56,10 +58,10 @@ def _cliques(part: Prices) -> dict[str, Any]:
     if not part.cliques:
         return {}
     numbers, units = zip(*part.cliques, strict=True)
-    return {"cliques": {"numbers": _steps(numbers), "units": [*units]}}
+    return {"cliques": {"numbers": steps_of(numbers), "units": [*units]}}
 
 
-def _steps(numbers: Iterable[int]) -> list[int]:
+def steps_of(numbers: Iterable[int]) -> list[int]:
     """By how much each of some numbers in order exceeds the one before; the first as it is."""
     return [own - before for before, own in pairwise([0, *numbers])]
 
@@ -68,7 +70,7 @@ def _leaves(clique: Sequence[tuple[int, int]], model: Table) -> list[int]:
     """The leaves of a clique, numbered through all trees."""
     assert isinstance(model, Ensemble)
     numbers, roots = numbering(model), trees_of(model).roots
-    return _steps(sorted(int(numbers.begin[t] + numbers.place[roots[t] + n]) for t, n in clique))
+    return steps_of(sorted(int(numbers.begin[t] + numbers.place[roots[t] + n]) for t, n in clique))
 
 
 def _span(question: Question, j: int, low: int, high: int) -> list[Any]:
@@ -78,13 +80,13 @@ def _span(question: Question, j: int, low: int, high: int) -> list[Any]:
 
 def prices_in_columns(node: list[Any], model: Table) -> list[Any]:
     """A node whose prices, if it has some, are in two columns, of which gzip makes half as much as of entries."""
-    if node[0] not in ("prices", "narrow"):
+    if node[0] not in PRICED:
         return node
     assert isinstance(model, Ensemble)
     begin, parts = numbering(model).begin.tolist(), []
     first = 1 if node[0] == "prices" else 2
     for part in node[first:]:
-        steps = _steps(begin[t] + n for t, n, _ in part["prices"])
+        steps = steps_of(begin[t] + n for t, n, _ in part["prices"])
         parts.append({**part, "prices": {"nodes": steps, "units": [price for _, _, price in part["prices"]]}})
     return [*node[:first], *parts]
 

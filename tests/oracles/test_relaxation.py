@@ -128,33 +128,33 @@ def test_points_around_the_best_one_change_no_answer(
         the_answer_is_that_of_enumeration(random_question(seed))
 
 
-def test_around_a_point_there_are_nearer_ones() -> None:
-    task = breast_cancer.problem("forest-50x6", 1)
-    oracle = EnsembleOracle(question_of(task, task.rows[0], "l1"))
+def begun(row: int) -> Plain:
+    """A plain search about a row of breast_cancer, with a first point."""
+    task = breast_cancer.problem("forest-50x6", row + 1)
+    oracle = EnsembleOracle(question_of(task, task.rows[row], "l1"))
     oracle.ask(None, Limits())
     grounded = ground(oracle.question)
     first = oracle._first(grounded, None, Bound(), NEVER)
-    search = Plain(oracle.witnesses, grounded, Terms(Bound(), first, Gap(), NEVER, 2**30))
-    host, before = stalled.PlainHost(search), search.bound.distance
+    return Plain(oracle.witnesses, grounded, Terms(Bound(), first, Gap(), NEVER, 2**30))
+
+
+def test_around_a_point_there_are_nearer_ones() -> None:
+    search = begun(0)
+    question, host, before = search.witnesses.question, stalled.PlainHost(search), search.bound.distance
     for _ in range(50):
         host.repair()
-    assert before is not None and search.point is not None and oracle.question.has_goal(search.point)
-    assert search.bound.distance == oracle.question.distance_of(search.point) < before
+    assert before is not None and search.point is not None and question.has_goal(search.point)
+    assert search.bound.distance == question.distance_of(search.point) < before
 
 
 def test_a_first_box_that_was_only_glanced_at_is_solved_before_it_is_divided(at_once: None) -> None:
     """Where another search knew more at first, but has not ended since."""
-    task = breast_cancer.problem("forest-50x6", 6)
-    oracle = EnsembleOracle(question_of(task, task.rows[5], "l1"))
-    oracle.ask(None, Limits())
-    grounded = ground(oracle.question)
-    first = oracle._first(grounded, None, Bound(), NEVER)
-    search = Plain(oracle.witnesses, grounded, Terms(Bound(), first, Gap(), NEVER, 2**30))
+    search = begun(5)
     search.search(1000)
     host = stalled.PlainHost(search)
     keys = []
     for known in (host.limit, 0):
-        tree = Branching(grounded, search.nearer(), host)
+        tree = Branching(search.grounded, search.nearer(), host)
         tree.start(known)
         tree.tightening.join_cliques = tree.tightening.narrow = lambda *_: None  # type: ignore[method-assign]
         assert tree.root is not None

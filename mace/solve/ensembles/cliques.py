@@ -88,7 +88,7 @@ def has(bits: Array, k: int, other: int) -> bool:
 def best_of(bits: Array, share: Array, left: Array, many: int) -> int:
     """Of the first leaves of `left`, those that may be added, the one that promises most.
 
-    Those with the largest shares come first; leaves beyond the first hundred have too little to be looked at.
+    Those with the largest shares come first; leaves beyond the first `WIDE` have too little to be looked at.
     """
     best, found, many = -1.0, left[0], min(many, WIDE)
     for i in range(many):

@@ -9,16 +9,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from mace.base.deadline import NEVER
 from mace.certify import elaboration, networks
 from mace.solve import ahead, warm
 from mace.solve.compiled import at_once
+from mace.solve.ensembles.shorter import shorter
 
 
 def of_trees() -> None:
     """Of ensembles."""
     warm.trees()
     warm.relaxation()
-    elaboration.warm(warm.about_trees().model)
+    question = warm.about_trees()
+    elaboration.warm(question.model)
+    assert shorter(question, warm.solved(question).lower, 9, NEVER) is not None
 
 
 def of_means() -> None:

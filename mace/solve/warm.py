@@ -101,14 +101,20 @@ def members() -> None:
 def relaxation() -> None:
     """What a search that stalls needs beside; smaller forests end before that."""
     from mace.solve.ensembles.cells import ground
+    from mace.solve.ensembles.cliques import Finder
     from mace.solve.ensembles.handover import Handover
     from mace.solve.ensembles.plain import Plain
     from mace.solve.ensembles.stalled import relaxed
     from mace.solve.ensembles.terms import Bound, Terms
 
     question = about_trees()
-    known = solved(question).point
-    relaxed(Plain(Witnesses(question), ground(question), Terms(Bound(), known, Gap(), NEVER, 2**30)), Handover())
+    grounded = ground(question)
+    plain = Plain(Witnesses(question), grounded, Terms(Bound(), solved(question).point, Gap(), NEVER, 2**30))
+    relaxed(plain, Handover())
+    assert plain.branching is not None
+    first, axes = plain.branching.relaxations[0], grounded.ground
+    finder = Finder(first.tree, first.low, first.high, axes.grid, axes.low, axes.high)
+    assert finder.found(np.ones(len(first.tree)))  # with shares that no relaxation has: so few trees need no cliques
 
 
 @cache

@@ -98,6 +98,24 @@ assert signatures() == before, [pair for pair in signatures() if pair not in bef
 """
 
 
+ALL_AHEAD = """
+import importlib
+from mace.certify.ready import KINDS
+from mace.solve import code_files
+from mace.solve.ahead import kind_of
+from mace.solve.compiled import Function, at_once
+
+at_once()
+for make in KINDS.values():
+    make()
+modules = [f"mace.solve.{name.removesuffix('.py').replace('/', '.')}" for name in code_files.SOURCES]
+functions = {f for m in modules if kind_of(m) for f in vars(importlib.import_module(m)).values() if type(f) is Function}
+assert len(functions) > 150
+left = {f.name for f in functions if not f.signatures and not code_files.holds(f"{f.name}-inner")}
+assert not left, left
+"""
+
+
 INTERPRETED = """
 import pathlib
 from mace.solve import code_files, compiled
@@ -317,6 +335,11 @@ def test_what_is_compiled_ahead_is_said_of_every_file_of_a_search() -> None:
     kinds = {module.rpartition(".")[2]: ahead.kind_of(module) for module in modules}
     assert {name for name, kind in kinds.items() if kind is None} == {"boxes", "compatible"}, "no search has these"
     assert set(filter(None, kinds.values())) == set(ready.KINDS)
+
+
+@pytest.mark.slow
+def test_every_function_of_a_search_is_compiled_ahead() -> None:
+    run(ALL_AHEAD)
 
 
 @pytest.mark.slow

@@ -1,7 +1,8 @@
 """What prices prove of a box in whole numbers, compiled: the sums that a checker of the certificate makes of them too.
 
 In:  the arrays of a relaxation, what a box leaves open, and rounded multipliers, whatever they are.
-Out: `proved`: a lower bound of the distance in units; `cost_of_piece`, by which `narrowing.py` leaves out cells.
+Out: `rounded` prices; `proved`: a lower bound of the distance in units; `cost_of_piece`, by which `narrowing.py` leaves
+     out cells.
 Promise: the bound holds for every point of the box with the part of the goal, and a checker that evaluates the same
 multipliers (proofs/FORMAT.md, 6.14) finds no less.
 """
@@ -19,6 +20,16 @@ from mace.solve.ensembles.frame import ANYTHING, Active, RelaxationArrays, payme
 NOTHING = -(2**62)  # what `proved` says where its sums do not fit
 LARGEST = 2.0**59  # units that sums may have
 MANY = 1024  # axes whose indices may each add so much the less
+
+
+@compiled
+def rounded(prices: Array, coarse: int, least: float) -> Array:
+    """Prices in whole units of 2^coarse, so few that sums fit; those below `least` are dropped, which is positive."""
+    found, unit, most = np.zeros(len(prices), np.int64), 2.0**-coarse, 2.0 ** (58 - coarse)
+    for i in range(len(prices)):
+        if prices[i] >= least:
+            found[i] = np.int64(min(np.floor(prices[i] * unit + 0.5), most))
+    return found
 
 
 @lean

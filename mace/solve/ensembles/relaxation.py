@@ -29,7 +29,7 @@ from mace.problem.proof import Cliques, Prices
 from mace.solve.ensembles.ascent import Climbed, ascend
 from mace.solve.ensembles.cells import Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.exact_bound import NOTHING, proved
+from mace.solve.ensembles.exact_bound import NOTHING, proved, rounded
 from mace.solve.ensembles.frame import ANYTHING, Active, RelaxationArrays
 from mace.solve.ensembles.narrowing import narrowed
 from mace.solve.ensembles.opening import opened, whole
@@ -286,7 +286,8 @@ class Relaxation:
 
     def _each(self, prices: Array) -> Array:
         """Prices by row, 0 for cliques that came later."""
-        return np.append(prices, np.zeros(len(self.framed.axis) - len(prices), prices.dtype))
+        later = len(self.framed.axis) - len(prices)
+        return np.append(prices, np.zeros(later, prices.dtype)) if later else prices
 
     # ------------------------------------------------------------------------------------------ whole numbers
 
@@ -302,17 +303,16 @@ class Relaxation:
         smallest: prices below this part of the limit are dropped.
         """
         coarse = max(0, DIGITS - digits)
-        step, prices = float(1 << coarse), np.nan_to_num(climbed.prices)
-        rounded = np.where(prices >= max(smallest * 2.0**DIGITS, 0.5), np.floor(prices / step + 0.5), 0.0)
+        prices = rounded(climbed.prices, coarse, max(smallest * 2.0**DIGITS, 0.5))
         goal = np.where(np.isfinite(climbed.goal), np.maximum(climbed.goal, 0.0), 0.0)
         fine = int(DIGITS - np.frexp(max(float(goal.max(initial=0.0)), 2.0**-300))[1])
         rough = np.floor(np.ldexp(goal, fine))
-        shares = np.floor(np.maximum(np.nan_to_num(climbed.shares), 0.0) * (2.0**30 - 64)) / 2.0**30
-        if not self.largest or shares.sum() > 1.0:
-            shares = np.zeros(len(shares))
+        shares = np.zeros(len(climbed.shares))
+        if self.largest:
+            some = np.floor(np.maximum(np.nan_to_num(climbed.shares), 0.0) * (2.0**30 - 64)) / 2.0**30
+            shares = some if some.sum() <= 1.0 else shares
         lines = np.where(np.isfinite(climbed.lines), np.maximum(climbed.lines, 0.0), 0.0)
         lines = np.floor(np.minimum(lines, 2.0**20) * 2.0**24) / 2.0**24
-        prices = np.minimum(rounded, 2.0**58 / step).astype(np.int64)
         return Exact(prices, coarse, np.ldexp(rough, -fine), shares, lines)
 
     def coarser(self, exact: Exact, digits: int, smallest: float) -> Exact:
@@ -365,7 +365,8 @@ class Relaxation:
         nodes = self.sides.node[used] - self.roots[trees]
         unit = Fraction(2) ** (exact.coarse - self.bits)
         factor = Fraction(2) ** (self.exponent - self.bits)
-        written = sorted(zip(trees.tolist(), nodes.tolist(), exact.prices[used].tolist(), strict=True))
+        order = np.lexsort((nodes, trees))
+        written = zip(*(column[order].tolist() for column in (trees, nodes, exact.prices[used])), strict=True)
         shares = {j: Fraction(share) for j, share in enumerate(exact.shares.tolist()) if share}
         goal = tuple(Fraction(q) * factor for q in exact.goal.tolist())
         priced = zip((cliques - len(self.sides.tree)).tolist(), exact.prices[cliques].tolist(), strict=True)

@@ -21,6 +21,7 @@ from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.frame import Active
 from mace.solve.ensembles.priced import Host, PricedNode
 from mace.solve.ensembles.relaxation import Effort, Relaxation
+from mace.solve.ensembles.undecided import most_undecided
 from mace.solve.side_by_side import SideBySide
 
 CANDIDATES = 6  # cuts of axes about which little is known that are tried in one node
@@ -137,7 +138,7 @@ class Trials:
     def _score(self, cut: Candidate, gained: Callable[[Candidate, int], float]) -> float:
         """How good a cut is by what its sides add."""
         least = 1e-6 * float(self.host.limit) / self.grounded.scale
-        return math.prod(max(gained(cut, side), least) for side in (0, 1))
+        return max(gained(cut, 0), least) * max(gained(cut, 1), least)
 
     def _trial(self, node: PricedNode, look: Look, cut: Candidate, side: int) -> Trial | None:
         """What a few rounds add to the bound on one side of a cut; None where there is no time for them."""
@@ -152,22 +153,7 @@ class Trials:
 
     def _candidates(self, relaxation: Relaxation, pieces: Array, node: PricedNode) -> list[Candidate]:
         """Of every axis the cut, or level, that is most undecided, the most undecided first."""
-        found = []
-        for columns, begin in zip(relaxation.columns, relaxation.framed.begin[:-2].tolist(), strict=True):
-            j, items = columns.axis, columns.items
-            if not len(items):
-                continue
-            here = pieces[begin : begin + len(items)]
-            grid = bool(self.grounded.ground.grid[j])
-            if grid:
-                here = np.cumsum(here)
-                divides = (items >= node.low[j]) & (items < node.high[j])
-            else:
-                divides = (node.low[j] >> items & 1 == 1) & (node.low[j] != 1 << items)
-            if divides.any():
-                # Of cuts on which nothing is open the one next to where the shares lie.
-                nearest = -np.abs(np.arange(len(items)) + 0.5 - np.searchsorted(here, 0.5)) if grid else here
-                undecided = np.where(divides, np.minimum(here, 1 - here) + 1e-6 * nearest, -1.0)
-                k = int(np.argmax(undecided))
-                found.append(Candidate(j, int(items[k]), float(here[k])))
+        items, shares = most_undecided(relaxation.framed, pieces, node.low, node.high)
+        axes = np.flatnonzero(items >= 0).tolist()
+        found = [Candidate(j, int(items[j]), float(shares[j])) for j in axes]
         return sorted(found, key=lambda one: (abs(one.share - 0.5), one.axis))

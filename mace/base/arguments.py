@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
 from mace.base.escape import one_line, short
+from mace.base.frames import in_pandas
 from mace.base.suggestions import meant
 from mace.base.values import plain
 from mace.errors import ArgumentError, MaceError
@@ -102,6 +103,9 @@ _COUNTS = (
     "points",
 )  # fmt: skip
 _NUMBERS = frozenset((*_COUNTS, "most", "asked", "gap", "rgap", "confidence"))
+
+# A model is nobody's frame; what stands in the place of a space is held beside what the model is given of it.
+_AS_GIVEN = frozenset(("self", "model", "space"))
 
 _KINDS = {
     "goal": _Kind(
@@ -194,8 +198,10 @@ def spelled_class(made: C) -> C:
 
 
 def _own(name: str, value: object) -> object:
-    """A scalar of numpy as Python's own, where the argument is a number; everything else as it is."""
-    return plain(value) if name in _NUMBERS else value
+    """A scalar of numpy as Python's own, where the argument is a number; a frame as one of pandas."""
+    if name in _NUMBERS:
+        return plain(value)
+    return value if name in _AS_GIVEN else in_pandas(value)
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:

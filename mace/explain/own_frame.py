@@ -94,14 +94,21 @@ def check_decisions(
     places = _some(frame)
     with quiet():
         try:
-            framed = hasattr(held, "iloc")
-            theirs, ours = held.iloc[places] if framed else held[places], given(frame.iloc[places])
+            framed, ours = hasattr(held, "columns"), given(frame.iloc[places])
+            theirs = _rows(held, places)
             both = [theirs, ours if framed else ours.to_numpy()]
             said = [np.asarray(model.predict(one)) for one in both]
         except Exception:  # noqa: BLE001
             return
     kind = "" if framed else f"; it holds {held.dtype}"
     _compare(type(model).__name__, frame.iloc[places], [one.reshape(len(one), -1) for one in said], kind, within)
+
+
+def _rows(held: Any, places: list[int]) -> Any:
+    """Some rows of an array, or of a frame of whichever library."""
+    if hasattr(held, "iloc"):
+        return held.iloc[places]
+    return held.take(places) if hasattr(held, "column_names") else held[places]  # tables of Arrow are no sequences
 
 
 def _some(frame: pd.DataFrame) -> list[int]:

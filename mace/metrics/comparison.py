@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from mace.base.arguments import checked
 from mace.base.escape import short
 from mace.base.exact import nearest
+from mace.base.frames import in_pandas
 from mace.base.values import for_json
 from mace.base.views import Plot, view
 from mace.errors import GoalError, MaceError, ModelError, RowError
@@ -168,6 +169,7 @@ def compare(
         raise GoalError("which counterfactuals are valid depends on the goal", hint="Give goal=.")
     if not counterfactuals:
         raise MaceError("counterfactuals are a dict: the name of a method -> its frame")
+    counterfactuals = {method: in_pandas(frame) for method, frame in counterfactuals.items()}
     named = dict(models) if isinstance(models, Mapping) else {"model": models}
     if not named:
         raise MaceError("models are a dict: the name of a model -> the model; got none")

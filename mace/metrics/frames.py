@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mace.base.arguments import is_frame
 from mace.base.escape import short
+from mace.base.frames import in_pandas
 from mace.base.suggestions import few, meant
 from mace.base.values import plain
 from mace.errors import RowError
@@ -60,6 +61,7 @@ def framed(rows: object) -> None:
 
 def paired(rows: pd.DataFrame, counterfactuals: pd.DataFrame, space: Space) -> Pairs:
     """Match counterfactuals with their rows by the index; raises RowError for frames that do not fit."""
+    rows, counterfactuals = in_pandas(rows), in_pandas(counterfactuals)
     framed(rows)
     given = answers(counterfactuals, space)
     if not rows.index.is_unique:

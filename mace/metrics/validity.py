@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.frames import in_pandas
 from mace.errors import GoalError
 from mace.explain.explainer import Explainer
 from mace.explain.goal_rows import have_goal
@@ -29,6 +30,7 @@ def valid(model: object, space: Space, counterfactuals: pd.DataFrame, goal: Goal
     if goal is None:
         raise GoalError("whether a counterfactual is valid depends on the goal", hint="Give goal=.")
     explainer = model if isinstance(model, Explainer) else Explainer(model, space)
+    counterfactuals = in_pandas(counterfactuals)
     given = answers(counterfactuals, space)
     found = np.zeros(len(counterfactuals), dtype=bool)
     if given.any():
@@ -41,5 +43,6 @@ def validity(model: object, space: Space, counterfactuals: pd.DataFrame, goal: G
 
     Arguments as in `valid`. Source: Mothilal, Sharma, Tan 2020, "% valid CFs", here of those given.
     """
+    counterfactuals = in_pandas(counterfactuals)
     given = answers(counterfactuals, space)
     return float(valid(model, space, counterfactuals, goal)[given].mean()) if given.any() else float("nan")

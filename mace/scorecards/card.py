@@ -21,6 +21,7 @@ import numpy as np
 from mace.base.arguments import spelled
 from mace.base.escape import short
 from mace.base.exact import moderate
+from mace.base.frames import in_pandas
 from mace.base.values import hashed, plain
 from mace.errors import ModelError, RowError
 
@@ -284,6 +285,7 @@ def read_card(table: pd.DataFrame | Sequence[Mapping[str, Any]], intercept: floa
            `points` and `text` may be absent.
     Raises ModelError for a table that is none.
     """
+    table = in_pandas(table)
     if not hasattr(table, "columns") and not isinstance(table, (list, tuple)):
         raise ModelError(f"expected a frame with a row for each bin, or a list of dicts; got {short(table)}")
     rows: list[Any] = list(table) if isinstance(table, (list, tuple)) else cast(Any, table).to_dict("records")

@@ -23,6 +23,7 @@ from mace.base.arguments import check, is_frame, spelled
 from mace.base.console import console
 from mace.base.deadline import Deadline, TimeOverError, stoppable
 from mace.base.escape import short
+from mace.base.frames import in_pandas
 from mace.base.values import plain
 from mace.errors import MaceError, ModelError
 from mace.scorecards.card import Bin, Card, card_of
@@ -88,7 +89,7 @@ class Counterfactual:
 
         Raises ModelError.
         """
-        began = time.perf_counter()
+        began, X = time.perf_counter(), in_pandas(X)
         self._card = self.scorecard if isinstance(self.scorecard, Card) else card_of(self.scorecard)
         values = self._values(X)
         still = [len({one.value for one in v.bins}) < 2 for v in self._card.variables]

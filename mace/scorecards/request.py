@@ -16,6 +16,7 @@ import numpy as np
 from mace.base.arguments import check, names
 from mace.base.escape import short
 from mace.base.exact import moderate
+from mace.base.frames import in_pandas
 from mace.base.suggestions import among
 from mace.base.values import plain
 from mace.errors import MaceError
@@ -202,6 +203,7 @@ def _weights(argument: str, given: Mapping[str, float]) -> dict[str, float]:
 
 def row_of(query: Any) -> tuple[dict[str, Any], Any]:
     """The row that is asked about, and the name that it has in its frame."""
+    query = in_pandas(query)
     if hasattr(query, "to_dict") and not hasattr(query, "columns"):  # a row of a frame
         return {str(name): plain(value) for name, value in query.to_dict().items()}, query.name
     if hasattr(query, "iloc"):

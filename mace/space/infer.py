@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mace.base.escape import short
+from mace.base.frames import in_pandas
 from mace.base.suggestions import among, few
 from mace.errors import SpaceError
 from mace.space.feature import Change, Encoding, Feature, Level, Missing
@@ -25,12 +26,14 @@ _FRAME = "For instance pandas.DataFrame(X, columns=names)."
 
 
 def as_frame(given: Any) -> pd.DataFrame:
-    """A frame as it is; an array of shape (rows, columns) with the names x0, x1, ..; raises SpaceError.
+    """A frame, of whichever library, as one of pandas; an array of shape (rows, columns) with the names x0, x1, ..;
+    raises SpaceError.
 
     Numbers in the other order of bytes, as files of other machines hold them, are turned: pandas does not count them.
     """
     import pandas as pd
 
+    given = in_pandas(given)
     if isinstance(given, pd.DataFrame):
         turned = {
             name: kind.newbyteorder("=")

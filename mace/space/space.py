@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from mace.base.arguments import is_frame, spelled, spelled_class
 from mace.base.escape import one_line, short
 from mace.base.exact import nearest
+from mace.base.frames import in_pandas
 from mace.base.suggestions import among, few, meant
 from mace.base.values import hashed, name_of, no_single, plain
 from mace.base.views import view
@@ -169,6 +170,7 @@ class Space:
 
         Raises RowError for a missing column or more than one row; further columns are ignored.
         """
+        x = in_pandas(x)
         if is_frame(x):
             if len(x) != 1:
                 raise RowError(f"expected one row, got a frame with {len(x)}", hint="Use frame.iloc[0].")
@@ -225,7 +227,7 @@ class Space:
         """
         import pandas as pd
 
-        out: dict[str, Any] = {}
+        frame, out = in_pandas(frame), dict[str, Any]()
         for feature, numbers in zip(self.features, self.numbers(frame).T, strict=True):
             if feature.numeric:
                 if np.isnan(numbers).any():
@@ -238,6 +240,7 @@ class Space:
 
     def numbers(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """A frame as floats, shape (rows, features): values (missing: NaN), or levels' indices. Raises RowError."""
+        frame = in_pandas(frame)
         self._check_columns(frame)
         values = np.empty((len(frame), len(self.features)))
         for j, feature in enumerate(self.features):
@@ -252,6 +255,7 @@ class Space:
 
     def read(self, frame: pd.DataFrame) -> list[list[Fraction | int | None]]:
         """Per feature what `Feature.read` makes of its column; raises RowError naming column and row."""
+        frame = in_pandas(frame)
         self._check_columns(frame)
         return [[read[cell] for cell in cells] for cells, read in (_cells(feature, frame) for feature in self.features)]
 

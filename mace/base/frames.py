@@ -1,0 +1,30 @@
+"""Frames of other libraries than pandas.
+
+In:  whatever somebody gives in the place of a frame.
+Out: `in_pandas`: a frame of polars, pyarrow or another library that turns its own into pandas' as such; all else as it
+     is.
+Promise: nothing else looks at whose frame it is.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from mace.base.escape import one_line
+from mace.errors import MaceError
+
+T = TypeVar("T")
+
+
+def in_pandas(given: T) -> T:
+    """A frame of another library as one of pandas; raises MaceError where that cannot be made."""
+    if hasattr(given, "iloc") or not all(hasattr(type(given), name) for name in ("to_pandas", "columns")):
+        return given
+    try:
+        return given.to_pandas()  # type: ignore[attr-defined, no-any-return]
+    except Exception as error:  # noqa: BLE001  whatever another library says
+        whose = type(given).__module__.partition(".")[0]
+        raise MaceError(
+            f"the frame of {one_line(whose)} could not be turned into one of pandas: {one_line(str(error))}",
+            hint="Give pandas.DataFrame(..) of its columns; polars takes pyarrow for it: pip install pyarrow.",
+        ) from None

@@ -1,0 +1,94 @@
+"""Frames of polars and tables of Arrow wherever a frame is taken: answers are those over the same frame of pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars
+import pyarrow
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import mace
+from mace.base.frames import in_pandas
+from mace.errors import MaceError, ModelError
+
+RNG = np.random.default_rng(0)
+X = pd.DataFrame({"a": RNG.normal(size=80), "b": RNG.integers(0, 9, 80), "c": RNG.choice(["x", "y", "z"], 80)})
+Y = (X.a + X.b / 5 + (X.c == "x") > 1.2).to_numpy().astype(int)
+FRAMES: list[Callable[[pd.DataFrame], Any]] = [polars.from_pandas, pyarrow.Table.from_pandas]
+
+
+def pipeline() -> Any:
+    columns = ColumnTransformer([("numbers", StandardScaler(), ["a", "b"]), ("others", OneHotEncoder(), ["c"])])
+    return make_pipeline(columns, LogisticRegression())
+
+
+def said(answer: Any) -> tuple[object, ...]:
+    return answer.status, answer.exact_distance, answer.counterfactuals[0].values
+
+
+@pytest.mark.parametrize("other", FRAMES)
+def test_a_frame_of_another_library_in_the_place_of_a_space(other: Callable[[pd.DataFrame], Any]) -> None:
+    model, row = pipeline().fit(X, Y), X.iloc[0]
+    wanted = said(mace.explain(model, X, row, goal=1))
+    assert said(mace.explain(model, other(X), row, goal=1)) == wanted
+    assert said(mace.explain(model, other(X), other(X.iloc[:1]), goal=1)) == wanted
+
+
+def test_a_model_that_was_fitted_on_a_frame_of_polars() -> None:
+    frame = polars.from_pandas(X)
+    numbers = frame.select("a", "b")
+    for model, given in ((pipeline(), frame), (RandomForestClassifier(10, random_state=0), numbers)):
+        model.fit(given, Y)
+        answer = mace.explain(model, given, given.row(0, named=True), goal=1)
+        assert answer.status == "optimal"
+        found = polars.DataFrame([answer.counterfactuals[0].values]).select(given.columns)
+        assert model.predict(found)[0] == 1
+
+
+@pytest.mark.parametrize("other", FRAMES)
+def test_frames_in_all_other_places(other: Callable[[pd.DataFrame], Any]) -> None:
+    model, space = pipeline().fit(X, Y), mace.Space.from_frame(X)
+    inferred = mace.Space.from_frame(other(X))
+    assert inferred.features == space.features
+    assert space.encode(other(X)).equals(space.encode(X))
+    explainer = mace.Explainer(model, space, background=other(X))
+    assert [said(one) for one in explainer.explain(other(X.iloc[:3]), goal=1)] == [
+        said(one) for one in mace.Explainer(model, space, background=X).explain(X.iloc[:3], goal=1)
+    ]
+    audits = [mace.audit(model, space, rows, goal=1) for rows in (other(X.iloc[:4]), X.iloc[:4])]
+    assert audits[0].to_frame()[["status", "distance"]].equals(audits[1].to_frame()[["status", "distance"]])
+    assert mace.metrics.valid(model, space, other(X), 1).tolist() == model.predict(X).tolist()
+
+
+def test_a_step_that_computes_in_float32_over_a_frame_of_polars_is_refused() -> None:
+    single = X[["a", "b"]].astype("float32")
+    model = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=5, random_state=0)).fit(single, Y)
+    with pytest.raises(ModelError, match=r"StandardScaler makes .* float32"):
+        mace.explain(model, polars.from_pandas(single), single.iloc[0])
+
+
+def test_a_frame_that_cannot_be_turned_is_refused_with_what_its_library_says() -> None:
+    class Odd(polars.DataFrame):
+        def to_pandas(self, *_: object, **__: object) -> pd.DataFrame:
+            raise ModuleNotFoundError("pyarrow is required")
+
+    with pytest.raises(MaceError, match="could not be turned into one of pandas: pyarrow is required") as refused:
+        in_pandas(Odd({"a": [1]}))
+    assert "pip install pyarrow" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "given", [X, X.iloc[0], np.zeros((2, 2)), [1, 2], {"a": 1}, None, pd.DataFrame, polars.DataFrame]
+)
+def test_all_else_stays_as_it_is(given: object) -> None:
+    assert in_pandas(given) is given

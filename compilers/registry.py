@@ -193,11 +193,6 @@ def intake_of(final: Any) -> Intake:
     return found.pop()
 
 
-def library_inside(model: Any) -> Library | None:
-    """The library of the model that is given the matrix."""
-    return library_of(chain_of(model).final)
-
-
 # ------------------------------------------------------------------------------------------------- what they say
 
 
@@ -217,10 +212,14 @@ def deployed(model: Any, *, raw: Literal["frame", "array"] | None = None) -> Dep
 
 
 def spelling(model: Any) -> Callable[[str], str]:
-    """How a model, or the one inside of it, spells the name of a column."""
-    library = library_of(model)
-    inside = library if library is None or library.spelled is not str else library_inside(model)
-    return str if inside is None else inside.spelled
+    """How a model spells the name of a column: as the library does that is given the frame, and steps before it as it
+    is.
+    """
+    chain = chain_of(model)
+    if any(names_of(step) is not None for step in (*(step for _, step in chain.steps or ()), *chain.mixing)):
+        return str
+    library = library_of(given_rows(chain.final)[0])
+    return str if library is None else library.spelled
 
 
 def step_of(model: Any) -> Any:

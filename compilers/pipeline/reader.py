@@ -45,8 +45,8 @@ from mace.compilers.registry import (
     deployed,
     given_rows,
     intake_of,
-    library_inside,
     library_of,
+    spelling,
     step_of,
     takes_raw,
     types_of,
@@ -310,8 +310,7 @@ def _raw_names(part: Any) -> tuple[tuple[str, ...] | None, Callable[[str], str]]
         found, spelled = _raw_names(step)
         if found is not None:
             return found, spelled
-    library = library_inside(part)
-    return names_of(part), str if library is None else library.spelled
+    return names_of(part), spelling(part)
 
 
 def _for_network(column: Column, feature: Feature) -> Column:

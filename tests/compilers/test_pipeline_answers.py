@@ -11,11 +11,13 @@ import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from mace import explain
 from mace.explain.explainer import Explainer
 from mace.space.feature import Feature
 from mace.space.space import Space
@@ -121,3 +123,40 @@ def test_names_that_lightgbm_spells_with_underscores_are_the_spaces_own() -> Non
         agrees(Pipeline([("columns", encoder()), ("model", model())]).fit(frame, decision), SPACED)
         numbers_only = Pipeline([("model", model())]).fit(frame[["years here"]].to_numpy(), decision)
         agrees(numbers_only, Space([SPACED.features[0]]))
+
+
+def lightgbm_around() -> list[Any]:
+    """LightGBM in whatever may stand around it: some give it the user's frame, some what they made of it."""
+    lightgbm = pytest.importorskip("lightgbm", reason="an extra that is not installed")
+    model = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, min_child_samples=2, n_jobs=1)
+    forest = RandomForestClassifier(3, random_state=0)
+    return [
+        model,
+        Pipeline([("nothing", "passthrough"), ("model", model)]),
+        make_pipeline(StandardScaler(), model),
+        make_pipeline("passthrough", StandardScaler().set_output(transform="pandas"), model),
+        make_pipeline(ColumnTransformer([("some", StandardScaler(), ["years here"])], remainder="passthrough"), model),
+        GridSearchCV(model, {"num_leaves": [4, 8]}, cv=2),
+        GridSearchCV(make_pipeline(StandardScaler(), model), {"standardscaler__with_mean": [True]}, cv=2),
+        CalibratedClassifierCV(model, cv=2),
+        CalibratedClassifierCV(make_pipeline(StandardScaler(), model), cv=2),
+        VotingClassifier([("model", model), ("forest", forest)], voting="soft"),
+    ]
+
+
+@pytest.mark.parametrize("place", range(10))
+def test_without_a_space_a_model_is_told_its_columns_as_whatever_takes_the_frame_spells_them(place: int) -> None:
+    """LightGBM writes `years here` with an underscore, a step before it does not; nor is anything warned of."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"years here": rng.normal(size=120), "debts": rng.normal(size=120)})
+    decision = (frame["years here"] + frame["debts"] > 0.3).to_numpy().astype(int)
+    model = lightgbm_around()[place]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # LightGBM says that it renames them
+        model.fit(frame, decision)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        person = frame[model.predict(frame) == 0].iloc[0]
+        answer = explain(model, frame, person, goal=1)
+        assert answer.status == "optimal"
+        assert model.predict(pd.DataFrame([answer.counterfactuals[0].values]))[0] == 1

@@ -6,6 +6,7 @@ last few before it says only what is different.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -99,12 +100,15 @@ def _difference(own: Column, before: Column, shift: int) -> tuple[Array, Column]
 
 
 def _cost(found: Part, before: Part | None) -> float:
-    """About how many bits it takes to write a part, as changes of one before it or by itself."""
+    """About how many bits it takes to write a part, as changes of one before it or by itself; infinite where a change is
+    larger than any may be."""
     if before is None:
         return float(sum(_bits(one.units) + BESIDE * len(one.units) for one in found.columns))
     shift, total = before.exponent - found.exponent, 0.0
     for own, other in zip(found.columns, before.columns, strict=True):
         changes, added = _difference(own, other, shift)
+        if (np.abs(changes) >= MOST).any():
+            return math.inf
         total += _bits(changes) + ADDED * len(added.units)
     return total
 

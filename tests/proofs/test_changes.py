@@ -86,3 +86,12 @@ def test_what_cannot_be_changed_stays() -> None:
     for part in (own, large):
         nodes = [["prices", part], ["prices", part]]
         assert as_changes(nodes) == nodes
+
+
+def test_a_price_that_changes_by_more_than_any_may_stays() -> None:
+    parts = [
+        {"unit": f"1/{2**bits}", "prices": {"nodes": [1] * 51, "units": units}}
+        for bits, units in ((10, [2**31 - 1] + [1000] * 50), (11, [5] + [2000] * 50))
+    ]
+    nodes = [["prices", part] for part in parts]
+    assert as_changes(nodes) == nodes

@@ -57,15 +57,16 @@ let columns found name =
   let steps = List.map (fun (k, _) -> let step = k - !last in last := k; number step) found in
   Object [name, List (Array.of_list steps); "units", List (Array.of_list (List.map (fun (_, n) -> number n) found))]
 
-(* The prices of a part, of nodes and of cliques; and the part with these in the place of changes. *)
-let own part earlier =
+(* The prices of a part, of nodes and of cliques; and the part with these in the place of changes. Of those before it [earlier] has
+   the prices by their place in the proof, if a later one may change them, and [count] are they all. *)
+let own part earlier count =
   if not (has part "like") then
     let cliques = if has part "cliques" then numbered (field part "cliques") "numbers" else [] in
     ((numbered (field part "prices") "nodes", cliques), part)
   else begin
-    let back = whole_of (field part "like") 1 (List.length earlier + 1) in
+    let back = whole_of (field part "like") 1 (count + 1) in
     let shift = whole_of (field part "shift") (-farthest) (farthest + 1) in
-    match List.nth earlier (back - 1) with
+    match Hashtbl.find_opt earlier (count - back) with
     | None -> raise No_sense
     | Some (nodes, cliques) ->
         let nodes = changed nodes (field part "prices") "nodes" shift in
@@ -77,12 +78,15 @@ let own part earlier =
 
 (* The nodes of a proof about trees, each part of which has its own prices. *)
 let unchanged nodes =
-  let earlier = ref [] in (* the last part first; None for one that no later one may change *)
+  let earlier = Hashtbl.create 64 and count = ref 0 in
   let part = function
     | Object part ->
-        let found, made = try let found, made = own part !earlier in (Some found, made) with No_sense -> (None, part) in
-        earlier := found :: !earlier;
-        Object made
+        let place = !count in
+        incr count;
+        Object
+          (match own part earlier place with
+           | found, made -> Hashtbl.add earlier place found; made
+           | exception No_sense -> part)
     | other -> other in
   let node = function
     | List fields as data when Array.length fields > 0 -> (

@@ -100,8 +100,10 @@ def _difference(own: Column, before: Column, shift: int) -> tuple[Array, Column]
 
 
 def _cost(found: Part, before: Part | None) -> float:
-    """About how many bits it takes to write a part, as changes of one before it or by itself; infinite where a change is
-    larger than any may be."""
+    """About how many bits it takes to write a part, as changes of one before it or by itself.
+
+    Infinite where a change is larger than any may be.
+    """
     if before is None:
         return float(sum(_bits(one.units) + BESIDE * len(one.units) for one in found.columns))
     shift, total = before.exponent - found.exponent, 0.0

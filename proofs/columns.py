@@ -42,17 +42,26 @@ def unfolded(data: dict[str, Any]) -> dict[str, Any]:
             proof = nodes(proof, begin())
         if type(proof) is not list:
             return one
+        if "mace_plan" in data:  # the proofs of ends, whose prices are not changes of others
+            return {**one, "proof": [["end", *priced(node[1:], entry)] if _is(node, "end") else node for node in proof]}
         changes = Changes()
-        found = [
-            [node[0], *(entry(changes.unchanged(part)) if type(part) is dict else part for part in node[1:])]
-            if type(node) is list and node and node[0] in PRICED
+        return {**one, "proof": priced(proof, lambda part: entry(changes.unchanged(part)))}
+
+    def priced(proof: list[Any], read: Callable[[Any], Any]) -> list[Any]:
+        return [
+            [node[0], *(read(part) if type(part) is dict else part for part in node[1:])]
+            if _is(node, *PRICED)
             else node
             for node in proof
         ]
-        return {**one, "proof": found}
 
     found, facts = with_entries(data), data.get("facts")
     return {**found, "facts": [*map(with_entries, facts)]} if type(facts) is list else found
+
+
+def _is(node: Any, *names: str) -> bool:
+    """Whether this is a node of one of these rules."""
+    return type(node) is list and bool(node) and node[0] in names
 
 
 def _may_be_columns(data: dict[str, Any]) -> bool:

@@ -443,6 +443,7 @@ let rec node w state =
         around (node w state)
     | "dual", parts, _ ->
         need (List.length parts = List.length state.parts) "%s: expected %d parts" where (List.length state.parts);
+        if w.limit = Some Z.zero && Hints.parts w.s [] = [] then raise (Not_covered "a dual below 0 where all distances are 0");
         C.Dual (List.map (fun part -> multipliers w.features part where) parts)
     | ("bounds" | "tighten"), [], _ -> node w state
     | _ -> refused "%s: there is no hidden unit" where

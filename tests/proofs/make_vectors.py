@@ -105,6 +105,7 @@ BEHIND = [1, 0, FREE, FREE]  # the unit of a second layer, behind the first one
 # Of two units side by side the second one decides: its output is at least 1 from 6 on.
 # A form that adds nothing: but with one no distance is taken to be a multiple of anything.
 ANY = {"alpha": "0", "beta": "1", "gamma": "0", "forms": [["0"]]}
+NOWHERE = {"alpha": "0", "beta": "0", "gamma": "0"}
 LARGEST = {"alpha": "0", "beta": "0", "gamma": "1"}
 BESIDE = network([[[1.0, 1.0]], [[0.0], [1.0]]], [[-20.0, -5.0], [-1.0]])
 EITHER = [[[0, None, number(0.0), False]], [[0, None, number(0.5), False]]]
@@ -274,6 +275,10 @@ BY_HAND: dict[str, dict[str, Any]] = {
             ("distances have any size", {"distance": ANY}, "5", "6"),
         )
         for shows, claim in (("no distance is between bound and claim", holds), ("a distance is between them", fails))
+    }
+    | {
+        f"nothing is below 0, {shows}": line([dual("0")], "0", **more)
+        for shows, more in (("and distances are whole", {}), ("and all distances are 0", {"distance": NOWHERE}))
     },
     "tighten": {
         "an end that the goal moves": tent([ROOT, end_of((0, 0, 0), FREE, "1"), dual("1")]),

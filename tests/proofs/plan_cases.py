@@ -38,6 +38,11 @@ PROOF: list[Any] = [
 WITNESS = {"steps": [[1, []], [0, [4]]], "cost": "3"}
 
 
+IN_COLUMNS = {"goal": ["1"], "largest": [], "unit": "1", "prices": {"nodes": [1], "units": [0]}}
+NONE = {"changes": [], "numbers": [], "units": []}
+CHANGED = {**IN_COLUMNS, "like": 1, "shift": 0, "prices": {"changes": [0], "nodes": [], "units": []}, "cliques": NONE}
+
+
 def plan(
     claim: str | None = "3", proof: Any = PROOF, actions: Any = (GO, LIFT), horizon: int = 2, witness: Any = None,
     **more: Any,
@@ -84,6 +89,7 @@ PICKED = {"parameters": [{"step": "1", "first": 1, "last": 2}]}
 PICK = [["p", 0], ["c", "1"], ["<=", 0, 1]]  # whether the parameter is 1
 DOUBT = {**setting([["x", 1], ["c", "2"], ["/", 1, 0], ["<=", 2, 1], ["c", "4"]]), "before": [3]}
 TRUE = {
+    "an end by prices in columns": with_parts([["prices", IN_COLUMNS]]),
     "a branch that is open": one(setting([*PICK, ["c", "3"], ["if", 2, 1, 3]], **PICKED), NOTHING),
     "values of two branches, of which none is asked for": one(
         setting([*PICK, ["c", "3"], ["if", 2, 1, 3], ["c", "2"], ["==", 4, 5], ["c", "4"]], before=[6], **PICKED),
@@ -151,6 +157,7 @@ FALSE = {
     "a proof of an end that is open": plan(proof=[["step"], ["end"], *PROOF[2:]]),
     "a rule for another kind of model": plan(proof=[["step"], ["end", ["bounds"]], *PROOF[2:]]),
     "a distance, where there is none": plan(proof=[["step"], ["end", ["distance"]], *PROOF[2:]]),
+    "an end by prices as changes": with_parts([["narrow", [], IN_COLUMNS], ["prices", CHANGED]]),
     "a rule that is unknown": plan(proof=[["stop"], *PROOF[1:]]),
     "cost, for a claim that is not about it": plan(None),
     "an action that may be taken": one(GO, [["never"]]),

@@ -649,7 +649,7 @@ LOANS = ("--data", "loans", "--goal", "1")
         (("explain", *LOANS, "--memory-mb", "0"), "--memory-mb must be a number > 0; got 0"),
         (("explain", *LOANS, "--max-calls", "0"), "--max-calls must be a whole number > 0; got 0"),
         (("explain", *LOANS, "--price", "Income=3"), "--price is what a change costs"),
-        (("explain", *LOANS, "--target", "Approved"), "--target is about a CSV file"),
+        (("explain", *LOANS, "--target", "Approved"), "--target is about a file"),
         (("explain", *LOANS, "--weight", "Income=-1"), "the weight of `Income` must not be negative"),
         (("audit", *LOANS, "--horizon", "3"), "no --world is given"),
         (("audit", *LOANS, "--world", "loans", "--n-jobs", "2"), "--n-jobs is not for plans"),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 import polars
 import pyarrow
+import pyarrow.parquet
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier
@@ -16,10 +19,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from typer.testing import CliRunner
 
 import mace
 from mace.base.frames import in_pandas
-from mace.errors import MaceError, ModelError
+from mace.cli import app
+from mace.cli.table import read_rows
+from mace.errors import FileError, MaceError, ModelError
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({"a": RNG.normal(size=80), "b": RNG.integers(0, 9, 80), "c": RNG.choice(["x", "y", "z"], 80)})
@@ -92,3 +98,35 @@ def test_a_frame_that_cannot_be_turned_is_refused_with_what_its_library_says() -
 )
 def test_all_else_stays_as_it_is(given: object) -> None:
     assert in_pandas(given) is given
+
+
+def test_on_the_command_line_a_parquet_file_is_answered_as_a_csv_file(tmp_path: Path) -> None:
+    numbers = X[["a", "b"]].assign(place=[f"0{k % 3}" for k in range(len(X))])  # of a CSV file 00 would be a number
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(numbers[["a", "b"]], Y)
+    joblib.dump(model, tmp_path / "m.joblib")
+    shuffled = numbers.assign(said=Y).set_index(pd.Index(range(len(X), 0, -1), name="label"))
+    shuffled.to_parquet(tmp_path / "t.parquet")
+    shuffled.to_csv(tmp_path / "t.csv", index=False)
+    said = []
+    for file in ("t.parquet", "t.csv"):
+        given = ["--data", str(tmp_path / file), "--target", "said", "--row", "0", "--goal", str(1 - Y[0])]
+        ran = CliRunner().invoke(app, ["explain", "--model", str(tmp_path / "m.joblib"), "--trust-pickle", *given])
+        assert ran.exit_code == 0, ran.output
+        said.append([line for line in ran.stdout.splitlines() if not line.startswith("oracle")])
+    assert said[0] == said[1]
+    assert read_rows(str(tmp_path / "t.parquet")).place.tolist() == numbers.place.tolist()
+
+
+def test_a_parquet_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="there is no such file"):
+        read_rows(str(tmp_path / "none.parquet"))
+    X.to_parquet(tmp_path / "whole.parquet")
+    raw = (tmp_path / "whole.parquet").read_bytes()
+    for damaged in (b"", b"a,b\n1,2\n", raw[: len(raw) // 2], raw[:-9] + b"\xff" * 9):
+        (tmp_path / "t.parquet").write_bytes(damaged)
+        with pytest.raises(FileError, match="cannot be read as Parquet"):
+            read_rows(str(tmp_path / "t.parquet"))
+    twice = pyarrow.Table.from_arrays([pyarrow.array([1]), pyarrow.array([2])], names=["a", "a"])
+    pyarrow.parquet.write_table(twice, tmp_path / "t.parquet")
+    with pytest.raises(FileError, match="two columns are called 'a'"):
+        read_rows(str(tmp_path / "t.parquet"))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from mace.audit.record import NAMES, NESTED, Record, from_cells, to_cells
 from mace.base.escape import from_cell, json_text, short, to_cell
 from mace.base.files import check_folder, draft_of
+from mace.base.frames import arrow
 from mace.errors import FileError
 
 if TYPE_CHECKING:
@@ -138,27 +139,15 @@ def _typed(name: str, cell: str) -> Any:
 
 
 def _write_parquet(audit: Saved, path: Path) -> None:
-    arrow, parquet = _pyarrow()
-    kinds = {"int": arrow.int64(), "bool": arrow.bool_(), "float": arrow.float64(), "float | None": arrow.float64()}
-    schema = arrow.schema(
-        [(name, kinds.get(_TYPES.get(name, "str"), arrow.string())) for name in columns_of(audit.groups)]
-    )
-    parquet.write_table(arrow.Table.from_pylist(rows_of(audit.records, audit.groups), schema=schema), path)
+    pa = arrow()
+    kinds = {"int": pa.int64(), "bool": pa.bool_(), "float": pa.float64(), "float | None": pa.float64()}
+    schema = pa.schema([(name, kinds.get(_TYPES.get(name, "str"), pa.string())) for name in columns_of(audit.groups)])
+    pa.parquet.write_table(pa.Table.from_pylist(rows_of(audit.records, audit.groups), schema=schema), path)
 
 
 def _read_parquet(path: Path) -> list[dict[str, Any]]:
-    _, parquet = _pyarrow()
-    rows: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
+    rows: list[dict[str, Any]] = arrow().parquet.read_table(path).to_pylist()
     return rows
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise FileError("Parquet needs pyarrow", hint="pip install 'mace-smt[parquet]', or write .csv.") from None
-    return pyarrow, pyarrow.parquet
 
 
 def _write_whole(audit: Saved, path: Path) -> None:

@@ -1,17 +1,17 @@
-"""Frames of other libraries than pandas.
+"""Frames of other libraries than pandas, and the library that reads and writes Parquet.
 
 In:  whatever somebody gives in the place of a frame.
 Out: `in_pandas`: a frame of polars, pyarrow or another library that turns its own into pandas' as such; all else as it
-     is.
+     is. `arrow`: pyarrow, with what reads and writes Parquet.
 Promise: nothing else looks at whose frame it is.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mace.base.escape import one_line
-from mace.errors import MaceError
+from mace.errors import FileError, MaceError
 
 T = TypeVar("T")
 
@@ -28,3 +28,12 @@ def in_pandas(given: T) -> T:
             f"the frame of {one_line(whose)} could not be turned into one of pandas: {one_line(str(error))}",
             hint="Give pandas.DataFrame(..) of its columns; polars takes pyarrow for it: pip install pyarrow.",
         ) from None
+
+
+def arrow() -> Any:
+    """pyarrow, with `parquet`; raises FileError where it is not installed."""
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise FileError("Parquet needs pyarrow", hint="pip install 'mace-smt[parquet]', or use .csv.") from None
+    return pyarrow

@@ -105,13 +105,15 @@ class Given(Trained):
     space: SpaceOption = None
     data: Annotated[
         str | None,
-        typer.Option("--data", help="A CSV file, or adult, credit, compas, german (read from $MACE_DATA), loans."),
+        typer.Option(
+            "--data", help="A CSV or Parquet file, or loans, adult, credit, compas, german (from $MACE_DATA)."
+        ),
     ] = None
 
     target: Annotated[
-        str | None, typer.Option("--target", help="The column of a CSV file that the model predicts: left out.")
+        str | None, typer.Option("--target", help="The column of a file that the model predicts: left out.")
     ] = None
-    drop: Annotated[str | None, typer.Option("--drop", help="Columns of a CSV file to leave out: Id,Date.")] = None
+    drop: Annotated[str | None, typer.Option("--drop", help="Columns of a file to leave out: Id,Date.")] = None
 
     def read_table(self, *, shown: bool = False) -> tuple[pd.DataFrame, Space]:
         """The table, and the space: the one given, the data set's own, or one inferred (and said so on stderr).
@@ -128,14 +130,14 @@ class Given(Trained):
             if self.target is not None or self.drop is not None:
                 option = "--target" if self.target is not None else "--drop"
                 hint = f"What is not asked for is left out of {self.data} already."
-                raise MaceError(f"{option} is about a CSV file, and {self.data} is a data set by name", hint=hint)
+                raise MaceError(f"{option} is about a file, and {self.data} is a data set by name", hint=hint)
             dataset = datasets.load(self.data)
             return dataset.X, read_space(self.space) if self.space else dataset.space
-        from mace.cli.table import as_declared, read_csv
+        from mace.cli.table import as_declared, read_rows
         from mace.explain.inferred import to_check
 
         known = f"Data sets by name: {', '.join(datasets.NAMES)}."
-        frame = read_csv(self.data, meant(self.data, datasets.NAMES, known))
+        frame = read_rows(self.data, meant(self.data, datasets.NAMES, known))
         left_out = [("--target", self.target)] * (self.target is not None)
         left_out += [("--drop", name) for name in names_of(self.drop)]
         for option, name in left_out:

@@ -1,9 +1,10 @@
-"""A CSV file as a frame, with the columns that its first line names.
+"""A file of rows as a frame: CSV, with the columns that its first line names, or Parquet.
 
 In:  a path; a space, if one is given.    Out: a frame.
 Promise: what pandas would guess is refused: which of two columns of one name is meant, and that the first value of
 each row is its label where the first line has one name too few. Where a space says what a column holds, nothing is
 guessed: the level "NA" is no missing value, "01" is no number, and a cell that is no number spoils no other one.
+A Parquet file says of which types its columns are.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mace.base.escape import short
+from mace.base.escape import one_line, short
 from mace.base.files import no_text, reason
+from mace.base.frames import arrow
 from mace.errors import FileError
 
 if TYPE_CHECKING:
@@ -25,12 +27,38 @@ if TYPE_CHECKING:
     from mace.space.feature import Feature
     from mace.space.space import Space
 
+PARQUET = ".parquet"
 _OTHERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _EXPECTED = "Expected are a first line with the names of the columns, commas between values, and UTF-8."
 
 
+def read_rows(path: str, hint: str = "") -> pd.DataFrame:
+    """The table in a file, by its ending; raises FileError. hint: where the file cannot be read at all."""
+    return _read_parquet(path, hint) if _is_parquet(path) else read_csv(path, hint)
+
+
+def _is_parquet(path: str) -> bool:
+    return Path(path).suffix.lower() == PARQUET
+
+
+def _read_parquet(path: str, hint: str) -> pd.DataFrame:
+    """The table in a Parquet file, its rows without the labels that they may have there."""
+    parquet = arrow().parquet
+    try:
+        with parquet.ParquetFile(path) as file:
+            frame: pd.DataFrame = file.read().to_pandas().reset_index(drop=True)
+    except FileNotFoundError:
+        raise FileError(f"{path}: there is no such file", hint=hint) from None
+    except (OSError, ValueError, TypeError, NotImplementedError) as error:  # pyarrow's own are some of these
+        raise FileError(f"{path}: cannot be read as Parquet ({one_line(str(error))})", hint=hint) from None
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise FileError(f"{path}: two columns are called {short(twice)}", hint="Rename one of them, or leave it out.")
+    return frame
+
+
 def read_csv(path: str, hint: str = "") -> pd.DataFrame:
-    """The table in a file; raises FileError. hint: where the file cannot be read at all."""
+    """The table in a CSV file; raises FileError. hint: where the file cannot be read at all."""
     import pandas as pd
 
     try:
@@ -60,9 +88,11 @@ def read_csv(path: str, hint: str = "") -> pd.DataFrame:
 
 
 def as_declared(frame: pd.DataFrame, path: str, space: Space) -> pd.DataFrame:
-    """The table that `read_csv` read from a file, with the values that the features of a space have there."""
+    """The table that `read_rows` read from a file, with the values that the features of a space have there."""
     import pandas as pd
 
+    if _is_parquet(path):
+        return frame
     guessed = [f for f in space.features if f.name in frame.columns and _is_guess(f, frame[f.name])]
     if not guessed or not Path(path).is_file():  # what comes through a pipe is read once
         return frame

@@ -58,8 +58,7 @@ class Plain:
         question = self.question
         bound, self.point, self.gap, self.deadline, self.room, self.jobs = terms
         self.bound = bound if self.point is None else Bound(question.distance_of(self.point))
-        self._limited: Bound | None = None  # what `_limit` was made of
-        self._limit = 0
+        self._limit: tuple[Bound, int] | None = None  # a bound, and what it is in scaled distances
         self.why, self.stalled = "", False
         self.ruled = False  # whether the nearest points with the goal are likely to break rules
         self.shared: list[Priced] = []  # the leaves of boxes that linear rules close, see `_together`
@@ -129,9 +128,10 @@ class Plain:
     @property
     def limit(self) -> int:
         """The scaled distance from which on nothing is of interest; made once a bound, since it is asked for often."""
-        if self._limited is not self.bound:
-            self._limited, self._limit = self.bound, self.bound.scaled(self.grounded.scale)
-        return self._limit
+        bound, made = self.bound, self._limit  # as one: threads ask too
+        if made is None or made[0] is not bound:
+            made = self._limit = bound, bound.scaled(self.grounded.scale)
+        return made[1]
 
     def said(self, doubtful: Fraction | None, lower: Fraction | None, proof: Proof) -> Reply:
         """The reply of a search.

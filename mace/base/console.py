@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-ENDS = re.compile(r" +\n")
+ENDS = re.compile(r"(?<! ) +\n")  # looked for once in a run of spaces, not from each of them
 
 
 def console(**settings: Any) -> Console:

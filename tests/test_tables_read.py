@@ -21,6 +21,9 @@ from mace.errors import FileError, RowError
         (b"Age,Sex\n0,2,7\n1,4,8\n", "its rows have more values than its first line has names\nExpected are"),
         (b"Age,Sex,Age\n1,2,3\n", "two columns are called 'Age'\nRename one of them"),
         ("Age,Sex\n1,2".encode("utf-16"), "no.csv: it is in UTF-16, and must be in UTF-8\nExpected are"),
+        ("Age,Sex\n1,2".encode("utf-32"), "no.csv: it is in UTF-32, and must be in UTF-8\nExpected are"),
+        ("Age,Sex\n1,2\n".encode("utf-16-le"), "no.csv: it is no text in UTF-8: it holds the byte 0x00\nExpected are"),
+        (b"Age,Sex\n1,2\n1\0,3\n", "no.csv: it is no text in UTF-8: it holds the byte 0x00\nExpected are"),
     ],
 )
 def test_a_table_that_is_read_only_by_guessing_is_refused(text: bytes, said: str, tmp_path: Path):
@@ -29,6 +32,12 @@ def test_a_table_that_is_read_only_by_guessing_is_refused(text: bytes, said: str
     with pytest.raises(FileError) as error:
         read_csv(str(file))
     assert said in str(error.value) and str(error.value).count("\n") == 1
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="the system has no such device")
+def test_a_device_that_never_ends_is_no_table():
+    with pytest.raises(FileError, match="/dev/zero: this is a device, not a file\nGive a file"):
+        read_csv("/dev/zero", "Give a file.")
 
 
 def test_a_table_is_read_where_nothing_has_to_be_guessed(tmp_path: Path):

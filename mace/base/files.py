@@ -40,6 +40,8 @@ def read_text(path: Path, hint: str, largest: int = LARGEST) -> str:
 
 def no_text(error: UnicodeDecodeError) -> str:
     """Why a file is no text in UTF-8, for a message."""
+    if error.object[:4] in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
+        return "it is in UTF-32, and must be in UTF-8"
     if error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return "it is in UTF-16, and must be in UTF-8"
     return f"it is no text in UTF-8: it holds the byte 0x{error.object[error.start]:02x}"
@@ -87,6 +89,11 @@ def check_folder(path: Path) -> None:
 def is_stream(path: Path) -> bool:
     """Whether a path names what is written to as it is: a pipe, a device, or a file that is open already."""
     return _descriptor(path) is not None or path.exists() and not (path.is_file() or path.is_dir())
+
+
+def is_open(path: Path) -> bool:
+    """Whether a path names a file that this process has open, as /dev/stdin does."""
+    return str(path) == "/dev/stdin" or _descriptor(path) is not None
 
 
 def _descriptor(path: Path) -> int | None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line, short
-from mace.base.files import no_text, reason
+from mace.base.files import is_open, no_text, reason
 from mace.base.frames import arrow
 from mace.errors import FileError
 
@@ -62,6 +62,8 @@ def read_csv(path: str, hint: str = "") -> pd.DataFrame:
     import pandas as pd
 
     try:
+        if Path(path).is_char_device() and not is_open(Path(path)):  # some never end
+            raise FileError(f"{path}: this is a device, not a file", hint=hint)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(path, index_col=False)
@@ -82,6 +84,9 @@ def read_csv(path: str, hint: str = "") -> pd.DataFrame:
     names = [str(name) for name in frame.columns]
     if len(names) == 1 and (found := next((mark for mark in _OTHERS if mark in names[0]), None)):
         raise FileError(f"{path}: it has {_OTHERS[found]} between its values, not commas", hint=_EXPECTED)
+    texts = frame.select_dtypes(exclude=["number", "bool"])
+    if any("\0" in name for name in (*names, *(str(cell) for name in texts for cell in texts[name].unique()))):
+        raise FileError(f"{path}: it is no text in UTF-8: it holds the byte 0x00", hint=_EXPECTED)
     if (twice := _twice(path, names)) is not None:
         raise FileError(f"{path}: two columns are called {short(twice)}", hint="Rename one of them, or leave it out.")
     return frame

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -268,3 +269,18 @@ def test_numbers_out_of_an_array_are_numbers() -> None:
     assert mace.BlackBox(len, batch=two, retries=two).batch == 2
     with pytest.raises(MaceError, match="limit must be a whole number"):
         mace.audit(MODEL, SPACE, FRAME, goal=True, limit=np.float64(1.5))
+
+
+def test_a_model_in_a_file_cannot_be_asked_and_the_message_says_so(tmp_path: Path) -> None:
+    from xgboost import XGBClassifier
+
+    path = tmp_path / "model.json"
+    XGBClassifier(n_estimators=2, n_jobs=1).fit(FRAME, FRAME.sum(axis=1) > 3).save_model(path)
+    with pytest.raises(MaceError, match=r"^model\.json is read, and cannot be asked\nLeave out oracle=\"search\""):
+        mace.explain(load_model(path), SPACE, ROW, oracle="search")
+
+
+def test_a_tolerance_that_is_no_number_is_named_in_the_words_of_the_objective() -> None:
+    for spec in ("l1 within nan%", mace.Objective("l1 within nan%")):
+        with pytest.raises(MaceError, match=r"^the tolerance of the objective `l1 within nan%`: 'nan' is not"):
+            mace.explain(MODEL, SPACE, ROW, objectives=[spec])

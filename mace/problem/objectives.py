@@ -160,7 +160,9 @@ def _objective(spec: object) -> Objective:
         try:
             tolerance = as_written(size)
         except NumberError as error:
-            raise DistanceError(f"the tolerance of the objective `{spec}`: {error.message}", hint=error.hint) from None
+            raise DistanceError(
+                f"the tolerance of the objective `{objective.of}`: {error.message}", hint=error.hint
+            ) from None
         objective = replace(objective, relative=tolerance / 100) if percent else replace(objective, absolute=tolerance)
     if of.endswith(".mace"):
         return replace(objective, of=Path(of))

@@ -20,6 +20,7 @@ from mace.base.deadline import NEVER, Deadline
 from mace.base.escape import short
 from mace.base.suggestions import few
 from mace.base.values import plain
+from mace.compilers.model_file import ModelFile
 from mace.compilers.pipeline.rows import frame_of, markers_of, takes_features, told_apart
 from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.pipeline.walk import quiet
@@ -100,6 +101,11 @@ def black_box(model: Any, space: Space) -> BlackBox:
         return model
     if isinstance(model, type):
         raise ModelError(f"{model.__qualname__} is a class, not a trained model")
+    if isinstance(model, ModelFile):
+        raise ModelError(
+            f"{model.path.name} is read, and cannot be asked",
+            hint='Leave out oracle="search", or load the model with its library and give that.',
+        )
     if not callable(getattr(model, "predict", None)):
         if not callable(model):
             raise ModelError(f"a model is a function or has `predict`; got {short(model)}")

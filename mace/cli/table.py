@@ -52,8 +52,7 @@ def _read_parquet(path: str, hint: str) -> pd.DataFrame:
     except (OSError, ValueError, TypeError, NotImplementedError) as error:  # pyarrow's own are some of these
         raise FileError(f"{path}: cannot be read as Parquet ({one_line(str(error))})", hint=hint) from None
     if not frame.columns.is_unique:
-        twice = frame.columns[frame.columns.duplicated()][0]
-        raise FileError(f"{path}: two columns are called {short(twice)}", hint="Rename one of them, or leave it out.")
+        raise _two_called(path, frame.columns[frame.columns.duplicated()][0])
     return frame
 
 
@@ -88,7 +87,7 @@ def read_csv(path: str, hint: str = "") -> pd.DataFrame:
     if any("\0" in name for name in (*names, *(str(cell) for name in texts for cell in texts[name].unique()))):
         raise FileError(f"{path}: it is no text in UTF-8: it holds the byte 0x00", hint=_EXPECTED)
     if (twice := _twice(path, names)) is not None:
-        raise FileError(f"{path}: two columns are called {short(twice)}", hint="Rename one of them, or leave it out.")
+        raise _two_called(path, twice)
     return frame
 
 
@@ -133,6 +132,10 @@ def _number(text: str) -> object:
         with suppress(ValueError):
             return kind(text.replace("_", "no digit"))
     return text
+
+
+def _two_called(path: str, name: str) -> FileError:
+    return FileError(f"{path}: two columns are called {short(name)}", hint="Rename one of them, or leave it out.")
 
 
 def _twice(path: str, names: list[str]) -> str | None:

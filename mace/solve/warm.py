@@ -111,8 +111,10 @@ def relaxation() -> None:
     grounded = ground(question)
     plain = Plain(Witnesses(question), grounded, Terms(Bound(), solved(question).point, Gap(), NEVER, 2**30))
     relaxed(plain, Handover())
-    assert plain.branching is not None
-    first, axes = plain.branching.relaxations[0], grounded.ground
+    branching = plain.branching
+    assert branching is not None and branching.root is not None and branching.root.parts
+    branching.trials.choose(branching.root)  # which is closed before it would be divided
+    first, axes = branching.relaxations[0], grounded.ground
     finder = Finder(first.tree, first.low, first.high, axes.grid, axes.low, axes.high)
     assert finder.found(np.ones(len(first.tree)))  # with shares that no relaxation has: so few trees need no cliques
 

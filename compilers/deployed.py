@@ -61,9 +61,12 @@ def as_rows(frame: Any) -> Rows:
     return np.asarray(frame.to_numpy() if hasattr(frame, "to_numpy") else frame, dtype=np.float64)
 
 
-def as_estimator(model: Any, given: Given) -> Deployed:
-    """A model with the interface of scikit-learn: it is handed frames of numbers if it knows the names of columns."""
-    known = names_of(model)
+def as_estimator(model: Any, given: Given, names: tuple[str, ...] | None = None) -> Deployed:
+    """A model with the interface of scikit-learn: it is handed frames of numbers if it knows the names of columns.
+
+    names: these, where its library keeps them in a place of its own.
+    """
+    known = names_of(model) if names is None else names
     if given is as_rows and known is not None:
         given = as_it_is
     return asked(model, given, known)

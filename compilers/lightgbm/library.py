@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.deployed import Deployed, Given, as_it_is, as_rows, asked, of_numbers, real_names
+from mace.compilers.deployed import Deployed, Given, as_estimator, of_numbers, real_names
 from mace.compilers.library import Categories, FileType, Intake, Library, Reader, descends
 from mace.compilers.lightgbm.categories import step_of
 from mace.compilers.lightgbm.model import load
@@ -24,10 +24,7 @@ def _booster(booster: Any, given: Given, _: object = None) -> Deployed:
 def _deployed(model: Any, given: Given) -> Deployed:
     if descends(model, "lightgbm.Booster"):
         return _booster(model, given)
-    names = real_names(model.booster_.feature_name())
-    if given is as_rows and names is not None:
-        given = as_it_is  # of an array it warns that the names are lost
-    return asked(model, given, names)
+    return as_estimator(model, given, real_names(model.booster_.feature_name()))
 
 
 def _made(text: Any) -> Any:

@@ -126,6 +126,11 @@ def test_a_parquet_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
         (tmp_path / "t.parquet").write_bytes(damaged)
         with pytest.raises(FileError, match="cannot be read as Parquet"):
             read_rows(str(tmp_path / "t.parquet"))
+    for about in (b"{}", b"[]", b"no JSON", b'{"index_columns": ["x"], "columns": [], "column_indexes": []}'):
+        said = pyarrow.table({"a": [1]}).replace_schema_metadata({b"pandas": about})
+        pyarrow.parquet.write_table(said, tmp_path / "t.parquet")
+        with pytest.raises(FileError, match="cannot be read as Parquet"):
+            read_rows(str(tmp_path / "t.parquet"))
     twice = pyarrow.Table.from_arrays([pyarrow.array([1]), pyarrow.array([2])], names=["a", "a"])
     pyarrow.parquet.write_table(twice, tmp_path / "t.parquet")
     with pytest.raises(FileError, match="two columns are called 'a'"):

@@ -49,7 +49,9 @@ def _read_parquet(path: str, hint: str) -> pd.DataFrame:
             frame: pd.DataFrame = file.read().to_pandas().reset_index(drop=True)
     except FileNotFoundError:
         raise FileError(f"{path}: there is no such file", hint=hint) from None
-    except (OSError, ValueError, TypeError, NotImplementedError) as error:  # pyarrow's own are some of these
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001  what a file says of itself is read too, and that may be anything
         raise FileError(f"{path}: cannot be read as Parquet ({one_line(str(error))})", hint=hint) from None
     if not frame.columns.is_unique:
         raise _two_called(path, frame.columns[frame.columns.duplicated()][0])

@@ -728,3 +728,30 @@ def test_without_a_space_one_is_inferred_of_the_columns_of_a_booster_or_of_its_f
         answer = mace.explain(model, frame, frame.iloc[0], goal=1)
         assert answer.space.names == [name, "Income"] and answer.status == "optimal"
         assert "left out, since the model does not take them: Good" in answer.notes
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["explain", "m.skops", "--data", "loans"], "'m.skops' belongs to no option\nIs it --model m.skops?"),
+        (["inspect", "rows.CSV"], "Is it --data rows.CSV?"),
+        (["explain", "--data", "loans", "3"], "Is it --row 3?"),
+        (["inspect", "3"], "`mace inspect --help` lists the options."),
+        (["verify", "net.onnx", "what.vnnlib", "more"], "'more' belongs to no option"),
+        (["check", "one.json", "other.json"], "'other.json' belongs to no option"),
+    ],
+)
+def test_a_word_that_belongs_to_no_option_is_told_which_one_it_may_be_meant_for(words, said):
+    with pytest.raises(MaceError) as refused:
+        CliRunner().invoke(app, words, standalone_mode=False, catch_exceptions=False)
+    assert said in str(refused.value)
+
+
+def test_an_option_that_takes_one_value_is_given_once():
+    with pytest.raises(MaceError, match="--row is given 2 times") as refused:
+        CliRunner().invoke(app, ["explain", "--row", "3", "--data", "loans", "--row", "4"], catch_exceptions=False)
+    assert "Ask once for each." in str(refused.value)
+    # What may be repeated, and a switch, may be.
+    for words in (["--rule", "a < b", "--rule", "b < c"], ["--trust-pickle", "--trust-pickle"]):
+        with pytest.raises(MaceError, match="no data given"):
+            CliRunner().invoke(app, ["explain", *words], catch_exceptions=False)

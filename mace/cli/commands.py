@@ -16,6 +16,7 @@ from mace.base import exit_codes
 from mace.base.versions import MACE
 from mace.cli.output import say
 from mace.cli.signatures import flat
+from mace.cli.typed import Command
 
 # What each command does, within 60 characters.
 SHORT = {
@@ -68,5 +69,5 @@ def application(names: Iterable[str] = tuple(SHORT)) -> typer.Typer:
     for name in names:
         command = getattr(import_module(f"mace.cli.{FILES.get(name, name)}"), name)
         # The list of commands shows the first sentence whole; typer would cut it where a terminal is narrow.
-        app.command(short_help=SHORT[name])(flat(command))
+        app.command(cls=Command, short_help=SHORT[name])(flat(command))
     return app

@@ -22,13 +22,13 @@ from mace.explain import proved
 from mace.problem.distance import norm
 from mace.problem.proof import Priced
 from mace.problem.question import Question
-from mace.solve.ensembles import branching, greedy, prover, shorter, stalled, tightening, walk
+from mace.solve.ensembles import branching, greedy, prover, shorter, stalled, tightening, trials, walk
 from mace.solve.ensembles.ascent import Climbed
 from mace.solve.ensembles.branching import Branching
 from mace.solve.ensembles.cells import Grounded, ground
 from mace.solve.ensembles.cliques import Finder
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.frame import ANYTHING
+from mace.solve.ensembles.frame import ANYTHING, Active
 from mace.solve.ensembles.handover import Handover
 from mace.solve.ensembles.plain import Plain
 from mace.solve.ensembles.priced import Closing, Part
@@ -241,6 +241,24 @@ def test_a_hard_row_needs_few_boxes_and_a_short_proof() -> None:
     made = certificate(question, reply.lower, reply.point, reply.proof or [])
     assert made.check().accepted
     assert made.proof_size < 300_000
+
+
+def test_trials_and_boxes_gain_more_at_their_pace_than_at_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    gained: dict[Effort, list[float]] = {trials.TRIAL: [0.0, 0.0], branching.EACH: [0.0, 0.0]}
+    climb = Relaxation.climb
+
+    def both(self: Relaxation, active: Active, start: Climbed, effort: Effort, limit: int) -> Climbed:
+        found, most = climb(self, active, start, effort, limit), self.units(limit)
+        if effort in gained:
+            usual = climb(self, active, start, Effort(effort.rounds), limit)
+            for place, one in enumerate((found, usual)):
+                gained[effort][place] += max(0.0, min(one.value, most) / most - start.value / most)
+        return found
+
+    monkeypatch.setattr(Relaxation, "climb", both)
+    task = breast_cancer.problem("forest-100x6", 7)
+    assert isinstance(EnsembleOracle(question_of(task, task.rows[6], "l1")).ask(None, Limits()), Found)
+    assert all(ours > 1.05 * usual > 0 for ours, usual in gained.values()), gained
 
 
 def test_in_large_forests_the_relaxation_is_asked_early_where_it_is_far_ahead(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,10 +23,7 @@ from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.frame import Active, OpenRows, RelaxationArrays, on_side, payments
 
-KEPT = np.float32(0.6)  # of the last direction
 FADED = np.float32(1e-20)  # less than which is nothing: the smallest singles are dear
-PATIENT = 10  # rounds without a better bound, after which steps get shorter
-SHORTER = 0.8
 RULING = 100.0  # times as fast as prices do multipliers of linear rules move, of which there are few
 LATER = 1.05  # a round's pieces count so many times those of the round before
 LOOK = 50  # rounds, in which this part of what is missing must be gained for the ascent to go on
@@ -117,17 +114,17 @@ def lift(frame: RelaxationArrays, active: Active, chosen: Array, change: Array) 
 
 
 @lean
-def turn_to(price: Array, change: Array, way: Array, seen: Array, share: Array) -> float:
+def turn_to(price: Array, change: Array, way: Array, seen: Array, share: Array, kept: np.float32) -> float:
     """Turn the direction to a subgradient; returns its size.
 
-    way: the direction. seen: squared subgradients so far; prices move by one over the root of their sum.
-    share: the direction at these rates.
+    way: the direction, of which a part is kept. seen: squared subgradients so far; prices move by one over the root of
+    their sum. share: the direction at these rates.
     All these are singles, whose vectors are twice as long: roots and quotients would take most of a round. One loop for
     each step, so that most of them are vectors; the size in four sums, which need not wait for each other.
     """
     nothing = np.float32(0.0)
     for i in range(len(price)):
-        own = change[i] + KEPT * way[i]
+        own = change[i] + kept * way[i]
         seen[i] += change[i] * change[i]
         way[i] = nothing if (price[i] <= 0.0 and own < nothing) or abs(own) < FADED else own
     for i in range(len(price)):
@@ -255,20 +252,20 @@ def cheapest_pieces(
 
 
 @lean
-def turn_few(moves: Moves, lines: Array, largest: bool, norm: float) -> float:
+def turn_few(moves: Moves, lines: Array, largest: bool, norm: float, kept: float) -> float:
     """Turn the directions of these multipliers to their subgradients; returns `norm` with what they add to it.
 
     largest: whether the largest change has a cost, without which the multipliers of axes stay 0.
     """
     for c in range(len(moves.goal)):
-        moves.goal_way[c] = moves.goal[c] / moves.unit[c] + KEPT * moves.goal_way[c]
+        moves.goal_way[c] = moves.goal[c] / moves.unit[c] + kept * moves.goal_way[c]
         norm += moves.goal_way[c] * moves.goal_way[c]
     if largest:
         for j in range(len(moves.share)):
-            moves.share_way[j] = moves.share[j] + KEPT * moves.share_way[j]
+            moves.share_way[j] = moves.share[j] + kept * moves.share_way[j]
             norm += moves.share_way[j] * moves.share_way[j]
     for n in range(len(lines)):
-        moves.line_way[n] = moves.line[n] + KEPT * moves.line_way[n]
+        moves.line_way[n] = moves.line[n] + kept * moves.line_way[n]
         moves.line_seen[n] += moves.line[n] * moves.line[n]
         if lines[n] <= 0.0 and moves.line_way[n] < 0.0:
             moves.line_way[n] = 0.0
@@ -304,13 +301,14 @@ def to_shares(begin: Array, end: Array, taken: Array) -> None:
 @compiled
 def ascend(
     frame: RelaxationArrays, active: Active, prices: Array, goal: Array, shares: Array, lines: Array, size: float,
-    target: float, rounds: int, largest: bool, length: float,
+    target: float, rounds: int, largest: bool, length: float, kept: float, patient: int, shorter: float,
 ) -> Climbed:  # fmt: skip
     """Better multipliers than the given ones for what `active` leaves open.
 
     prices: (R,) and goal: (C,), per scaled gain, in units; shares: (J,). size: units by which steps are measured.
     target: a bound that is good enough, in units; `rounds` at most. largest: whether the largest change has a cost.
-    length: of the first steps, as a part of Polyak's.
+    length: of the first steps, as a part of Polyak's. kept: this part of the last direction goes on in the next one.
+    patient: rounds without a better bound, after which steps get `shorter` times as long.
     Long because each round is one pass over leaves, pieces and rows, and its arrays are made once: in parts that are
     handed them it takes 1 to 6 % longer.
     """
@@ -361,8 +359,8 @@ def ascend(
             best_price[:], best_goal[:], best_shares[:], best_lines[:] = price, goal, shares, lines
         else:
             idle += 1
-            if idle >= PATIENT:
-                length, idle = length * SHORTER, 0
+            if idle >= patient:
+                length, idle = length * shorter, 0
         if best >= aim:
             break
         if turn % LOOK == LOOK - 1:
@@ -370,7 +368,7 @@ def ascend(
                 break
             before = best
         lift(frame, active, chosen, change)
-        norm = turn_few(moves, lines, largest, turn_to(price, change, way, seen, share))
+        norm = turn_few(moves, lines, largest, turn_to(price, change, way, seen, share, np.float32(kept)), kept)
         if norm == 0.0:
             break
         step = length * (1.01 * aim - total) / norm

@@ -27,16 +27,16 @@ from mace.solve.ensembles.cells import Forest, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.frame import Active
 from mace.solve.ensembles.priced import Closing, Host, Narrowing, Part, PricedNode, Way
-from mace.solve.ensembles.relaxation import Effort, Exact, Relaxation
+from mace.solve.ensembles.relaxation import Effort, Exact, Pace, Relaxation
 from mace.solve.ensembles.tightening import Tightening
 from mace.solve.ensembles.trials import Candidate, Look, Trials
 from mace.solve.side_by_side import SideBySide
 
 CLOSED = 2**62  # the key of a box without a point that has the goal
-GLANCE = Effort(rounds=200, aim=1.01, step=1.0)  # at the box of all allowed points
+GLANCE = Effort(rounds=200, aim=1.01, step=0.5, pace=Pace(0.9, 6, 0.85))  # at the box of all allowed points
 PROMISING = 0.75  # the part of what is known already that a glance must prove to go on
-FIRST = Effort(rounds=2000, aim=1.01, step=1.0)  # then
-EACH = Effort(rounds=150)  # in every other box
+FIRST = GLANCE._replace(rounds=2000)  # then
+EACH = Effort(rounds=150, pace=Pace(0.9, 4, 0.9))  # in every other box
 WALKS = 10_000  # walks through trees that the plain search may take in one node
 CAUTION = 0.2  # of what is left of a bound must be closed by others before the plain search tries again
 WAITED = 5  # or so many splits

@@ -42,16 +42,30 @@ HUGE = 2**62
 FAINT = 3e-5  # of the limit; cliques whose prices are less are not looked at below
 
 
+class Pace(NamedTuple):
+    """How the steps of a dual ascent follow one another.
+
+    kept: this part of the last direction goes on in the next one. patient: rounds without a better bound, after which
+    steps get `shorter` times as long.
+    """
+
+    kept: float
+    patient: int
+    shorter: float
+
+
 class Effort(NamedTuple):
     """What is spent on the dual ascent in a box.
 
     rounds: at most. aim: it ends at so many times the limit; what is too much is spent on rounding. step: how long its
-    first steps are, as a part of Polyak's.
+    first steps are, as a part of Polyak's. pace: at the usual one shares of leaves and pieces come nearer to those of
+    the solution, at others the bound grows faster.
     """
 
     rounds: int
     aim: float = 1.08
     step: float = 0.3
+    pace: Pace = Pace(0.6, 10, 0.8)
 
 
 class Exact(NamedTuple):
@@ -278,10 +292,10 @@ class Relaxation:
 
     def climb(self, active: Active, start: Climbed, effort: Effort, limit: int) -> Climbed:
         """Better multipliers than given ones, by dual ascent towards a scaled distance."""
-        rounds, aim, step = effort
+        rounds, aim, step, pace = effort
         return ascend(
             self.framed, active, self._each(start.prices), start.goal, start.shares, start.lines, float(1 << DIGITS),
-            aim * self.units(limit), rounds, self.largest, step,
+            aim * self.units(limit), rounds, self.largest, step, *pace,
         )  # fmt: skip
 
     def _each(self, prices: Array) -> Array:

@@ -20,14 +20,14 @@ from mace.solve.ensembles.cells import Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.frame import Active
 from mace.solve.ensembles.priced import Host, PricedNode
-from mace.solve.ensembles.relaxation import Effort, Relaxation
+from mace.solve.ensembles.relaxation import Effort, Pace, Relaxation
 from mace.solve.ensembles.undecided import most_undecided
 from mace.solve.side_by_side import SideBySide
 
 CANDIDATES = 6  # cuts of axes about which little is known that are tried in one node
 RELIABLE = 2  # how often an axis was split, or tried, until what that gained is believed
 PROMISED = 5  # cuts that promise most, by what is believed, that are tried too
-TRIAL = Effort(rounds=60)
+TRIAL = Effort(rounds=40, step=0.2, pace=Pace(0.9, 3, 0.85))
 LEAST_MOVED = 0.05  # shares are known about so well
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -109,3 +110,21 @@ def test_a_linear_model_in_float32_is_read_over_its_own_frame_whose_rounding_its
     answer = mace.explain(line, rows, start, goal="y >= 900", timeout=10)
     point = np.array([[*answer.counterfactuals[0].values.values()]], dtype=np.float32)
     assert line.predict(point if array else pd.DataFrame(point, columns=["u", "v"]))[0] >= 900
+
+
+@pytest.mark.parametrize("levels", [["1", "2", "10", "more"], ["1", "0", "more"], ["0", "1", "more"]])
+@pytest.mark.parametrize("lacking", [False, True])
+def test_texts_of_which_a_model_made_numbers_are_not_taken_for_the_places_of_levels(
+    levels: list[str], lacking: bool
+) -> None:
+    texts = RNG.choice(levels[:-1], 80)  # no row has the last one, so that libraries take all of them for numbers
+    held = pd.DataFrame({"few": pd.Categorical(texts, levels, ordered=True), "d": RNG.integers(0, 3, 80)})
+    if lacking:
+        held.loc[::7, "few"] = None
+    forest = RandomForestClassifier(5, random_state=0).fit(held, texts == levels[0])
+    if levels[:2] == ["0", "1"] and not lacking:
+        answer = mace.explain(forest, held, held.iloc[1])
+        assert answer.decision == forest.predict(held.iloc[[1]])[0]
+        return
+    with pytest.raises(ModelError, match="trained on other columns"):
+        mace.explain(forest, held, held.iloc[1])

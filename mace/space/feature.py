@@ -54,8 +54,8 @@ class Feature:
     change:   "any", "fixed", "increase" or "decrease" (for ordinals: in the order of the levels).
     encoding: "as-is" (levels that are numbers; NaN where one is missing), "codes" (0, 1, ..), "one-hot" (a column a
               level) or "thermometer" (a column a level but the first: 1 from that level up). None: "one-hot" of a
-              category; of a binary or ordinal feature "as-is" where its levels are numbers, else "codes" (texts that
-              read as other numbers than these: "one-hot").
+              category; of a binary or ordinal feature "as-is" where its levels are numbers, else "codes" (where a
+              text reads as another number than its own: "one-hot").
     columns:  names of the model's columns, if not the usual ones.
     unit:     shown beside values.
     grid:     the floats on which a real feature without `step` lives.
@@ -182,16 +182,15 @@ class Feature:
         """How levels become the model's columns if nobody says: "one-hot", or one column with the places of texts.
 
         Levels that are numbers stay what they are: a model that was fitted on the frame itself, whose columns have the
-        same names, was given them. So was one of texts that read as numbers, which libraries make of them: these get a
-        column each, so that such a model is told that its columns are others.
+        same names, was given them. So was one of texts that read as numbers, which libraries make of them, and of such
+        and other texts, where no row had the others: these get a column each, so that such a model is told that its
+        columns are others.
         """
         if self.kind == "categorical":
             return "one-hot"
-        try:
-            numbers = [float(level) for level in levels]
-        except (TypeError, ValueError):
-            return "codes"
-        if numbers == list(range(len(numbers))) and not self.missing:
+        numbers = [_number_of(level) for level in levels]
+        others = [number for place, number in enumerate(numbers) if number not in (None, place)]
+        if all(number is None for number in numbers) or not others and not self.missing:
             return "codes"
         plain = all(isinstance(level, (int, float)) for level in levels)
         return "as-is" if plain and len(set(numbers)) == len(numbers) else "one-hot"
@@ -417,3 +416,11 @@ class Feature:
             return rank_to_float(index)
         value = axis.value(index)
         return int(value) if self.kind == "integer" else nearest(value)
+
+
+def _number_of(level: Level) -> float | None:
+    """The number that a level is, or reads as; None for any other."""
+    try:
+        return float(level)
+    except (TypeError, ValueError):
+        return None

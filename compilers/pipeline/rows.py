@@ -65,8 +65,6 @@ def _encoded(space: Space, column: Column, row: Mapping[str, Any]) -> float:
     """One number of the matrix; NaN for what is missing."""
     feature = space.features[column.feature]
     value = row[feature.name]
-    if value != value:  # NaN is missing, as None is
-        value = None
     if column.values is None or value is None and feature.encoding == "as-is":
         return float("nan") if value is None else float(value)
     return column.values[feature.levels.index(value)]

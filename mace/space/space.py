@@ -166,7 +166,7 @@ class Space:
         return replace(self, features=features)
 
     def row(self, x: object) -> dict[str, Any]:
-        """A Series, a dict or a one-row frame as a dict of this space's features.
+        """A Series, a dict or a one-row frame as a dict of this space's features, None for what is missing.
 
         Raises RowError for a missing column or more than one row; further columns are ignored.
         """
@@ -199,7 +199,7 @@ class Space:
                 f"the row has no column `{missing[0]}`",
                 hint=meant(missing[0], map(str, x.keys()), f"The space has {few(self.names)}."),
             )
-        return {name: plain(x[name]) for name in self._names}  # type: ignore[index]
+        return {name: _cell(x[name]) for name in self._names}  # type: ignore[index]
 
     def axes(self, x: object) -> tuple[Axis, ...]:
         """An axis per feature, starting from the row `x`; raises RowError."""
@@ -370,7 +370,7 @@ class Space:
 
 def _cells(feature: Feature, frame: pd.DataFrame) -> Cells:
     """The cells of a feature's column, and what each different one reads as: many are equal."""
-    values = [None if isinstance(v, float) and v != v else v for v in frame[feature.name].tolist()]
+    values = [_cell(value) for value in frame[feature.name].tolist()]
     cells = [(type(value), value) for value in values]
     read: dict[Cell, Fraction | int | None] = {}
     try:
@@ -386,6 +386,12 @@ def _cells(feature: Feature, frame: pd.DataFrame) -> Cells:
             row = plain(frame.index[cells.index(cell)])
             raise RowError(f"row {row!r}, {error.message}", shown=error.shown, hint=error.hint) from None
     return Cells(cells, read)
+
+
+def _cell(value: Any) -> Any:
+    """A cell of a row, None where it is missing."""
+    value = plain(value)
+    return None if isinstance(value, float) and value != value else value
 
 
 def _decisions(given: Mapping[Any, str]) -> dict[str, str]:

@@ -76,11 +76,48 @@ def test_frames_in_all_other_places(other: Callable[[pd.DataFrame], Any]) -> Non
     assert mace.metrics.valid(model, space, other(X), 1).tolist() == model.predict(X).tolist()
 
 
-def test_a_step_that_computes_in_float32_over_a_frame_of_polars_is_refused() -> None:
+def test_a_step_that_computes_in_float32_over_the_frame_of_pandas_but_not_over_that_of_polars() -> None:
     single = X[["a", "b"]].astype("float32")
     model = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=5, random_state=0)).fit(single, Y)
+    held = polars.from_pandas(single)
+    answer = mace.explain(model, held, held.row(0, named=True))
+    moved = polars.DataFrame([answer.counterfactuals[0].values], schema=held.schema)
+    assert (model.predict(held)[0], model.predict(moved)[0]) == (answer.decision, 1 - answer.decision)
+    assert mace.Explainer(model, answer.space, background=held).explain(held[:1])[0].status == "optimal"
     with pytest.raises(ModelError, match=r"StandardScaler makes .* float32"):
-        mace.explain(model, polars.from_pandas(single), single.iloc[0])
+        mace.explain(model, single, single.iloc[0])
+
+
+LACKS = X[["c", "b"]].assign(c=[None if k % 5 == 0 else c for k, c in enumerate(X.c)])
+OR_NONE = ColumnTransformer([("c", OneHotEncoder(handle_unknown="ignore"), ["c"])], remainder="passthrough")
+
+
+def test_what_is_missing_in_a_frame_of_polars_is_none_to_a_model_and_no_nan() -> None:
+    held, said = polars.from_pandas(LACKS), (LACKS.c.isna() | (LACKS.b > 6)).to_numpy().astype(int)
+    model = make_pipeline(OR_NONE, DecisionTreeClassifier(max_depth=3, random_state=0)).fit(held, said)
+    answer = mace.explain(model, held, held.row(0, named=True))
+    assert (answer.status, answer.decision) == ("infeasible", 1) or answer.counterfactuals
+    strict = OneHotEncoder().fit(held.select("c"))
+    assert strict.categories_[0][-1] is None  # and NaN is unknown to it
+    model = make_pipeline(
+        ColumnTransformer([("c", OneHotEncoder(), ["c"])], remainder="passthrough"), DecisionTreeClassifier(max_depth=3)
+    ).fit(held, said)
+    space = mace.Space.from_frame(held, missing={"c": "any"})
+    for given in (held, space):
+        assert mace.explain(model, given, held.row(0, named=True)).decision == 1
+    assert mace.metrics.valid(model, space, held, 1).tolist() == model.predict(held).tolist()
+    assert mace.Explainer(model, space, background=held).explain(held[:3])[0].status == "optimal"
+
+
+def test_nan_in_a_frame_of_pandas_is_unknown_to_a_model_that_learnt_none_and_such_a_frame_is_refused() -> None:
+    held, said = polars.from_pandas(LACKS), LACKS.c.isna().to_numpy().astype(int)
+    model = make_pipeline(OR_NONE, DecisionTreeClassifier(max_depth=3, random_state=0)).fit(held, said)
+    frame = held.to_pandas()
+    assert (model.predict(frame) != model.predict(held)).any()
+    for space in (frame, mace.Space.from_frame(frame)):
+        with pytest.raises(ModelError, match="ColumnTransformer makes"):
+            mace.explain(model, space, frame.iloc[0], background=frame)
+    assert mace.explain(model, held, held.row(0, named=True)).decision == 1
 
 
 def test_a_frame_that_cannot_be_turned_is_refused_with_what_its_library_says() -> None:

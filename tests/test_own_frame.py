@@ -95,6 +95,17 @@ def test_numbers_in_the_other_order_of_bytes_are_read_and_refused_where_the_libr
         mace.explain(booster, turned, turned[0])
 
 
+def test_a_model_is_held_to_the_frame_with_a_column_that_it_does_not_take_as_well(monkeypatch: Any) -> None:
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, Y)
+    own = DecisionTreeClassifier.predict
+    monkeypatch.setattr(
+        DecisionTreeClassifier, "predict", lambda self, rows: own(self, rows) ^ (rows["u"].dtype == np.float32)
+    )
+    for frame in (SINGLE, SINGLE.assign(said=Y)):
+        with pytest.raises(ModelError, match="DecisionTreeClassifier makes"):
+            mace.explain(tree, frame, frame.iloc[0])
+
+
 def test_a_booster_that_gives_probabilities_is_held_to_these() -> None:
     for frame in (X, SINGLE, X.round().astype("int16")):
         data = lightgbm.Dataset(frame, Y)

@@ -2,7 +2,8 @@
 
 In:  whatever somebody gives in the place of a frame.
 Out: `in_pandas`: a frame of polars, pyarrow or another library that turns its own into pandas' as such; all else as it
-     is. `arrow`: pyarrow, with what reads and writes Parquet.
+     is. `as_given`: of such a frame of pandas the one that it was made of. `arrow`: pyarrow, with what reads and writes
+     Parquet.
 Promise: nothing else looks at whose frame it is.
 """
 
@@ -14,6 +15,7 @@ from mace.base.escape import one_line
 from mace.errors import FileError, MaceError
 
 T = TypeVar("T")
+_MADE_OF = "_mace_made_of"
 
 
 def in_pandas(given: T) -> T:
@@ -21,13 +23,25 @@ def in_pandas(given: T) -> T:
     if hasattr(given, "iloc") or not all(hasattr(type(given), name) for name in ("to_pandas", "columns")):
         return given
     try:
-        return given.to_pandas()  # type: ignore[attr-defined, no-any-return]
+        return made_of(given.to_pandas(), given)  # type: ignore[attr-defined, no-any-return]
     except Exception as error:  # noqa: BLE001  whatever another library says
         whose = type(given).__module__.partition(".")[0]
         raise MaceError(
             f"the frame of {one_line(whose)} could not be turned into one of pandas: {one_line(str(error))}",
             hint="Give pandas.DataFrame(..) of its columns; polars takes pyarrow for it: pip install pyarrow.",
         ) from None
+
+
+def made_of(frame: T, given: object) -> T:
+    """A frame of pandas, which from now on remembers what it was made of; copies and parts of it do not."""
+    if given is not frame:
+        object.__setattr__(frame, _MADE_OF, given)  # pandas would look for a column
+    return frame
+
+
+def as_given(frame: Any) -> Any:
+    """What a frame of pandas was made of, which a model may take otherwise than it; else the frame itself."""
+    return vars(frame).get(_MADE_OF, frame)
 
 
 def arrow() -> Any:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.base.escape import one_line
 from mace.base.files import read_text
+from mace.base.frames import as_given, made_of
 from mace.base.suggestions import among
 from mace.errors import ModelError, ProgramError
 from mace.language import parse_program
@@ -37,7 +38,7 @@ class Inferred(NamedTuple):
 
 def inferred(model: object, given: Any) -> Inferred:
     """The space of a frame for a model; raises ModelError where the frame lacks a column that the model takes."""
-    frame = as_frame(given)
+    frame = whole = as_frame(given)
     taken, known = columns_of(model), spelled_by(model, frame.columns)
     left = [str(name) for spelled, name in known.items() if spelled not in taken] if taken else []
     if taken and len(left) < len(frame.columns):  # an array has names of its own
@@ -58,7 +59,7 @@ def inferred(model: object, given: Any) -> Inferred:
     if left:
         notes.append(f"left out, since the model does not take them: {one_line(', '.join(left))}")
     notes += to_check(space)
-    return Inferred(frame, space, notes)
+    return Inferred(made_of(frame, as_given(whole)), space, notes)
 
 
 def to_check(space: Space) -> list[str]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.escape import short
+from mace.base.frames import as_given
 from mace.base.values import plain
 from mace.errors import ModelError
 from mace.tables.table import Formula, Network
@@ -58,27 +59,45 @@ def check(
     within: how far numbers that the model says may lie apart; None: it is not asked, since its calls are counted.
     Rows that are not in the space, and a frame that the model does not take, tell nothing.
     """
-    from mace.compilers.enclosures.reader import unwrapped
     from mace.compilers.pipeline.walk import quiet
 
-    rows = frame.iloc[_some(frame)]
+    places = _some(frame)
+    rows = frame.iloc[places]
     with quiet():
         try:
             ours = given(rows)
-            theirs = rows[list(ours.columns)]
-            both = [one.to_numpy() if array else one for one in (theirs, ours)]
-            said = [np.asarray(model.predict(one)).ravel() for one in both] if within is not None else []
+            held = _as_held(frame, places, list(ours.columns))
         except Exception:  # noqa: BLE001  a library, or a step of somebody's own, may raise anything at all
             return
-        types = _types(theirs, ours)
-        for step in unwrapped(model)[0]:
-            try:
-                both = [step.transform(one) for one in both]
-            except Exception:  # noqa: BLE001
-                break
-            _compare(type(step).__name__, rows, [_numbers(one) for one in both], types)
-    if within is not None:
-        _compare(type(model).__name__, rows, [one[:, None] for one in said], types, within)
+        any(_compared(model, rows, theirs, ours, array, within) for theirs in held)  # up to the first that is taken
+
+
+def _compared(
+    model: Any, rows: pd.DataFrame, theirs: Any, ours: pd.DataFrame, array: bool, within: float | None
+) -> bool:
+    """Whether the model takes rows as they are held; raises ModelError where it makes something else of them."""
+    from mace.compilers.enclosures.reader import unwrapped
+
+    both = [theirs, ours]
+    try:
+        both = [one.to_numpy() if array else one for one in both]
+    except Exception:  # noqa: BLE001
+        return False
+    said = None if within is None else _both(model, *both)
+    if said is None and within is not None:
+        return False
+    types = _types(theirs, ours)
+    for place, step in enumerate(unwrapped(model)[0]):
+        try:
+            both = [step.transform(one) for one in both]
+        except Exception:  # noqa: BLE001
+            if not place and within is None:
+                return False
+            break
+        _compare(type(step).__name__, rows, [_numbers(one) for one in both], types)
+    if said is not None and within is not None:
+        _compare(type(model).__name__, rows, [one.ravel()[:, None] for one in said], types, within)
+    return True
 
 
 def check_decisions(
@@ -92,23 +111,41 @@ def check_decisions(
     from mace.compilers.pipeline.walk import quiet
 
     places = _some(frame)
+    rows, framed = frame.iloc[places], hasattr(held, "columns")
     with quiet():
         try:
-            framed, ours = hasattr(held, "columns"), given(frame.iloc[places])
-            theirs = _rows(held, places)
-            both = [theirs, ours if framed else ours.to_numpy()]
-            said = [np.asarray(model.predict(one)) for one in both]
+            ours = given(rows) if framed else given(rows).to_numpy()
+            known = _as_held(frame, places, list(frame.columns)) if framed else [held[places]]
         except Exception:  # noqa: BLE001
             return
-    kind = "" if framed else f"; it holds {held.dtype}"
-    _compare(type(model).__name__, frame.iloc[places], [one.reshape(len(one), -1) for one in said], kind, within)
+        both = next(filter(None, (_both(model, theirs, ours) for theirs in known)), None)
+    if both is not None:
+        kind = "" if framed else f"; it holds {held.dtype}"
+        _compare(type(model).__name__, rows, [one.reshape(len(one), -1) for one in both], kind, within)
 
 
-def _rows(held: Any, places: list[int]) -> Any:
-    """Some rows of an array, or of a frame of whichever library."""
+def _both(model: Any, theirs: Any, ours: Any) -> list[NDArray[Any]] | None:
+    """What a model says of the same rows in two containers; None where it does not take one of them."""
+    try:
+        return [np.asarray(model.predict(one)) for one in (theirs, ours)]
+    except Exception:  # noqa: BLE001
+        return None
+
+
+def _as_held(frame: pd.DataFrame, places: list[int], names: list[str]) -> list[Any]:
+    """Some rows as they may be given to the model: in the frame that was given, and in that of pandas made of it."""
+    held, made = as_given(frame), frame.iloc[places][names]
+    if held is frame:
+        return [made]
+    return [_rows(held, places, names), made]
+
+
+def _rows(held: Any, places: list[int], names: list[str]) -> Any:
+    """Some rows of a frame of whichever library."""
     if hasattr(held, "iloc"):
-        return held.iloc[places]
-    return held.take(places) if hasattr(held, "column_names") else held[places]  # tables of Arrow are no sequences
+        return held.iloc[places][names]
+    rows = held.take(places) if hasattr(held, "column_names") else held[places]  # tables of Arrow are no sequences
+    return rows.select(names)
 
 
 def _some(frame: pd.DataFrame) -> list[int]:
@@ -117,12 +154,13 @@ def _some(frame: pd.DataFrame) -> list[int]:
     return places if len(frame) else []
 
 
-def _types(theirs: pd.DataFrame, ours: pd.DataFrame) -> str:
-    """How the types of two frames differ, in words."""
+def _types(theirs: Any, ours: pd.DataFrame) -> str:
+    """How the types of two frames differ, in words; the first may be of another library."""
+    kinds = theirs.schema.types if hasattr(theirs, "column_names") else theirs.dtypes
     apart = [
         f"`{name}` is {one}, and would be given as {other}"
-        for name, one, other in zip(theirs.columns, theirs.dtypes, ours.dtypes, strict=True)
-        if one != other
+        for name, one, other in zip(ours.columns, kinds, ours.dtypes, strict=True)
+        if str(one).lower() != str(other)
     ]
     return f"; there {apart[0]}" if apart else ""
 

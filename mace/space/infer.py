@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mace.base.escape import short
-from mace.base.frames import in_pandas
+from mace.base.frames import in_pandas, made_of
 from mace.base.suggestions import among, few
 from mace.errors import SpaceError
 from mace.space.feature import Change, Encoding, Feature, Level, Missing
@@ -40,7 +40,7 @@ def as_frame(given: Any) -> pd.DataFrame:
             for name, kind in given.dtypes.items()
             if isinstance(kind, np.dtype) and not kind.isnative
         }
-        return given.astype(turned) if turned and given.columns.is_unique else given
+        return made_of(given.astype(turned), given) if turned and given.columns.is_unique else given
     try:
         array = np.asarray(given)
     except (TypeError, ValueError):  # what it holds is of several lengths

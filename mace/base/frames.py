@@ -16,6 +16,7 @@ from mace.errors import FileError, MaceError
 
 T = TypeVar("T")
 _MADE_OF = "_mace_made_of"
+_WHOLE = {"int64": "Int64", "uint64": "UInt64"}  # types that hold more than floats do, and pandas' own with a gap
 
 
 def in_pandas(given: T) -> T:
@@ -23,13 +24,32 @@ def in_pandas(given: T) -> T:
     if hasattr(given, "iloc") or not all(hasattr(type(given), name) for name in ("to_pandas", "columns")):
         return given
     try:
-        return made_of(given.to_pandas(), given)  # type: ignore[attr-defined, no-any-return]
+        return made_of(_whole(given.to_pandas(), given), given)  # type: ignore[attr-defined, no-any-return]
     except Exception as error:  # noqa: BLE001  whatever another library says
         whose = type(given).__module__.partition(".")[0]
         raise MaceError(
             f"the frame of {one_line(whose)} could not be turned into one of pandas: {one_line(str(error))}",
             hint="Give pandas.DataFrame(..) of its columns; polars takes pyarrow for it: pip install pyarrow.",
         ) from None
+
+
+def kinds(given: Any) -> list[Any]:
+    """The types of a frame's columns, in order, as its library has them."""
+    return list(given.schema.types if hasattr(given, "column_names") else given.dtypes)
+
+
+def _whole(frame: Any, given: Any) -> Any:
+    """The frame, its whole numbers beyond 2^53 as they are: where others are missing, they were rounded to floats."""
+    import pandas as pd
+
+    names = getattr(given, "column_names", given.columns)
+    held = dict(zip(names, map(str, kinds(given)), strict=True))
+    for place, name in enumerate(map(str, frame.columns)):
+        column, kind = frame.iloc[:, place], held.get(name, "").lower()
+        if kind in _WHOLE and column.dtype == "float64" and column.abs().max() >= 2**53:
+            cells = given[name].to_pylist() if hasattr(given, "column_names") else given[name].to_list()
+            frame.isetitem(place, pd.Series(cells, frame.index, dtype=_WHOLE[kind]))
+    return frame
 
 
 def made_of(frame: T, given: object) -> T:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line, short
 from mace.base.files import is_open, no_text, reason
-from mace.base.frames import arrow
+from mace.base.frames import arrow, in_pandas
 from mace.errors import FileError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _read_parquet(path: str, hint: str) -> pd.DataFrame:
     parquet = arrow().parquet
     try:
         with parquet.ParquetFile(path) as file:
-            frame: pd.DataFrame = file.read().to_pandas().reset_index(drop=True)
+            frame: pd.DataFrame = in_pandas(file.read()).reset_index(drop=True)
     except FileNotFoundError:
         raise FileError(f"{path}: there is no such file", hint=hint) from None
     except MemoryError:

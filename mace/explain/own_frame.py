@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.escape import short
-from mace.base.frames import as_given
+from mace.base.frames import as_given, kinds
 from mace.base.values import plain
 from mace.errors import ModelError
 from mace.tables.table import Formula, Network
@@ -156,10 +156,9 @@ def _some(frame: pd.DataFrame) -> list[int]:
 
 def _types(theirs: Any, ours: pd.DataFrame) -> str:
     """How the types of two frames differ, in words; the first may be of another library."""
-    kinds = theirs.schema.types if hasattr(theirs, "column_names") else theirs.dtypes
     apart = [
         f"`{name}` is {one}, and would be given as {other}"
-        for name, one, other in zip(ours.columns, kinds, ours.dtypes, strict=True)
+        for name, one, other in zip(ours.columns, kinds(theirs), ours.dtypes, strict=True)
         if str(one).lower() != str(other)
     ]
     return f"; there {apart[0]}" if apart else ""

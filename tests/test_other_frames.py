@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -172,3 +175,83 @@ def test_a_parquet_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(twice, tmp_path / "t.parquet")
     with pytest.raises(FileError, match="two columns are called 'a'"):
         read_rows(str(tmp_path / "t.parquet"))
+
+
+def test_nan_beside_pandas_own_mark_for_what_is_missing_is_missing() -> None:
+    held = pyarrow.array([0.5, float("nan"), None, 2.0])
+    for column in (pd.Series(held, dtype=pd.ArrowDtype(pyarrow.float64())), pd.Series(held, dtype="Float64")):
+        feature = mace.Space.from_frame(pd.DataFrame({"a": column}))["a"]
+        assert (feature.lower, feature.upper, feature.missing) == (0.5, 2.0, "keep")
+
+
+def test_lists_and_structs_of_arrow_are_refused_as_those_of_python() -> None:
+    for cells in ([[1], [2]], [{"x": 1}, {"x": 2}]):
+        held = pd.DataFrame({"a": pd.Series(pyarrow.array(cells), dtype=pd.ArrowDtype(pyarrow.array(cells).type))})
+        with pytest.raises(MaceError, match=r"`a`: a cell holds .*, which is no single value"):
+            mace.Space.from_frame(held)
+
+
+def test_a_decimal_that_is_nan_is_missing() -> None:
+    held = pd.DataFrame({"a": [decimal.Decimal(k) for k in ("1.5", "NaN", "2.25")], "b": [1, 2, 3]})
+    space = mace.Space.from_frame(held)
+    assert (space["a"].step, space["a"].missing) == ("0.01", "keep")
+    assert [space.row(held.iloc[k])["a"] for k in (0, 1)] == [decimal.Decimal("1.5"), None]
+    assert space.read(held)[0] == [Fraction(3, 2), None, Fraction(9, 4)]
+
+
+@pytest.mark.parametrize("kind", [pyarrow.int64(), pyarrow.uint64()])
+def test_whole_numbers_beside_missing_ones_are_not_rounded_on_the_way(kind: Any, tmp_path: Path) -> None:
+    table = pyarrow.table({"a": pyarrow.array([2**53 + 1, None, 3], kind), "b": pyarrow.array([1, None, 3], kind)})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    for given in (in_pandas(table), in_pandas(polars.from_arrow(table)), read_rows(str(tmp_path / "t.parquet"))):
+        assert int(given.a[0]) == 2**53 + 1 and given.a.isna().tolist() == [False, True, False]
+        assert given.b.dtype == "float64"
+        with pytest.raises(MaceError, match=f"cannot hold {2**53 + 1}"):
+            mace.Space.from_frame(given)
+
+
+@pytest.mark.parametrize("places", [0, 2])
+@pytest.mark.parametrize("absent", [False, True])
+def test_decimals_are_numbers_with_the_step_of_their_last_place(places: int, absent: bool) -> None:
+    cells = [decimal.Decimal(k).scaleb(-places) for k in range(-3, 40)] * 2
+    said = [int(cell * 10**places > 17) for cell in cells]
+    held = polars.DataFrame({"a": polars.Series(cells, dtype=polars.Decimal(10, places))})
+    if absent:
+        held, said = polars.concat([held, polars.DataFrame({"a": [None]}, schema=held.schema)]), [*said, 0]
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(held, said)
+    for given in (held, held.to_arrow(), held.to_pandas(), held.to_pandas(use_pyarrow_extension_array=True)):
+        answer = mace.explain(tree, given, held.row(0, named=True))
+        assert answer.exact_distance == Fraction(18 + 3, 39 + 3)
+        assert answer.counterfactuals[0].values["a"] == 18 / 10**places
+        assert answer.space["a"].kind == ("real" if places else "integer")
+    assert tree.predict(polars.DataFrame({"a": [decimal.Decimal(18).scaleb(-places)]}, schema=held.schema))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"), [("1e30", "more digits"), ("0.12345678901234567", "more digits"), ("Infinity", "no number")]
+)
+def test_decimals_that_no_float_holds_are_refused(cell: str, said: str) -> None:
+    with pytest.raises(MaceError, match=f"column `a` holds .*{said}"):
+        mace.Space.from_frame(pd.DataFrame({"a": [decimal.Decimal("1.5"), decimal.Decimal(cell)]}))
+
+
+def test_a_day_is_the_moment_that_pandas_makes_of_it() -> None:
+    days = [datetime.date(2020, 1, 1 + k % 4) for k in range(80)]
+    held = polars.DataFrame({"c": days, "b": X.b.to_numpy()})
+    said = (np.array([day.day for day in days]) * 2 + X.b > 8).astype(int)
+    columns = ColumnTransformer([("c", OneHotEncoder(), ["c"])], remainder="passthrough")
+    model = make_pipeline(columns, DecisionTreeClassifier(max_depth=3, random_state=0)).fit(held, said)
+    answers = [mace.explain(model, held, row) for row in (held.row(0, named=True), held[:1], held.to_pandas().iloc[0])]
+    assert answers[0].decision == model.predict(held)[0]
+    assert {one.exact_distance for one in answers} == {answers[0].exact_distance}
+    as_days = mace.Feature("c", "categorical", levels=sorted(set(days)))
+    assert as_days.read(pd.Timestamp("2020-01-02")) == as_days.read(datetime.date(2020, 1, 2)) == 1
+    for other in (pd.Timestamp("2020-01-02 01:00"), pd.Timestamp("2020-01-02", tz="UTC"), datetime.date(2021, 1, 1)):
+        with pytest.raises(MaceError, match="is not one of its levels"):
+            as_days.read(other)
+
+
+def test_a_column_without_a_name_is_told_by_its_place() -> None:
+    with pytest.raises(MaceError, match="column 2 of 2 has no name") as refused:
+        mace.Space.from_frame(polars.DataFrame({"a": [1, 2], "": [3, 4]}))
+    assert "rename" in refused.value.hint

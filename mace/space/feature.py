@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime, time
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -258,6 +259,7 @@ class Feature:
         if not self.numeric:
             if not hashed(value):
                 raise RowError(f"column `{self.name}`: {no_single(value)}")
+            value = self.own(value)
             for index, level in enumerate(self.levels):
                 if level == value and isinstance(level, str) == isinstance(value, str):
                     return index
@@ -278,6 +280,17 @@ class Feature:
                 hint="Widen the range in the space, or correct the row.",
             )
         return number
+
+    def own(self, value: object) -> object:
+        """A day as its first moment, and such a moment as the day, where only the other one is a level: libraries turn
+        one into the other. Everything else as it is.
+        """
+        if not isinstance(value, date) or value in self.levels:
+            return value
+        other = value.date() if isinstance(value, datetime) else datetime.combine(value, time())
+        if isinstance(value, datetime) and value != datetime.combine(other, time()):
+            return value
+        return next((level for level in self.levels if level == other), value)
 
     def numbers(self, column: pd.Series[Any]) -> NDArray[np.float64] | None:
         """What `read` makes of a column's cells, in floats (missing: NaN), at once; None where only `read` can tell.

@@ -1,16 +1,19 @@
 """Infer the features of a space from a frame, and say what was inferred.
 
 bool and two-valued columns become binary, texts and unordered categories categorical, ordered categories ordinal,
-whole numbers integer, other numbers real on the grid of the floats that the column holds; ranges are the observed ones.
+whole numbers integer, decimals real with the step of their last place, other numbers real on the grid of the floats
+that the column holds; ranges are the observed ones.
 A column that lacks values may lack them: what may happen to them is as told, else they stay missing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mace.base.escape import short
 from mace.base.frames import in_pandas, made_of
@@ -116,10 +119,15 @@ def infer(
 
 def _check_names(frame: pd.DataFrame) -> None:
     """Raise SpaceError unless columns have names, and each one of its own."""
-    for column in frame.columns:
+    for place, column in enumerate(frame.columns):
         if not isinstance(column, str):
             raise SpaceError(
                 f"column names must be texts, got {short(column)}", hint="frame.columns = frame.columns.map(str)"
+            )
+        if not column:
+            raise SpaceError(
+                f"column {place + 1} of {len(frame.columns)} has no name (an empty text)",
+                hint='Give it one, and fit the model with it: frame.rename(columns={"": "name"}).',
             )
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
@@ -132,9 +140,10 @@ def _describe(
     """Keyword arguments for `Feature`, and a sentence that says why."""
     import pandas as pd
 
-    absent = int(values.isna().sum())
+    gone = _gone(values)
+    absent = int(gone.sum())
     if absent and absent < len(values):
-        settings, note = _describe(values.dropna(), column, step, ordinal, nominal)
+        settings, note = _describe(values[~gone], column, step, ordinal, nominal)
         return {**settings, "missing": "keep"}, f"{note}; {absent} values are missing, so a value may be"
     if absent:
         raise SpaceError(f"column `{column}` has missing values only", hint="Drop it.")
@@ -143,7 +152,7 @@ def _describe(
             f"column `{column}` has no rows to infer a range from",
             hint="Give a table with rows, or a space that states the range.",
         )
-    odd = [value for value in values.tolist() if not isinstance(value, Hashable)] if values.dtype == object else []
+    odd = [value for value in values.tolist() if not isinstance(value, Hashable)] if _of_any(values) else []
     if odd:
         raise SpaceError(f"column `{column}`: a cell holds {short(odd[0])}, which is no single value", hint="Drop it.")
     if column in ordinal:
@@ -156,10 +165,19 @@ def _describe(
         kind = "ordinal" if values.cat.ordered else "categorical"
         return {"kind": kind, "levels": levels}, f"{kind} with {len(levels)} levels, from its category type"
     numeric = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+    if not nominal and _of_any(values) and all(isinstance(value, Decimal) for value in values.tolist()):
+        return _decimals(values, column, step.get(column))
     if not numeric or nominal:
         levels = sorted(values.unique().tolist(), key=lambda level: (str(type(level)), level))
         kind = "binary" if len(levels) == 2 and not nominal else "categorical"
         return {"kind": kind, "levels": levels}, f"{kind} with the levels {few(map(_level, levels), 8)}"
+    return _of_numbers(values, column, step)
+
+
+def _of_numbers(values: pd.Series[Any], column: str, step: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """The same of a column of numbers, none of which is missing."""
+    import pandas as pd
+
     if pd.api.types.is_complex_dtype(values.dtype):
         raise SpaceError(f"column `{column}` holds complex numbers", hint="Drop it, or give its parts a column each.")
     numbers = values.to_numpy(dtype=np.float64)
@@ -184,6 +202,45 @@ def _describe(
     grid = _grid(values.dtype, column)
     settings = {"kind": "real", "lower": lower, "upper": upper, **({} if grid == "float64" else {"grid": grid})}
     return settings, f"real, any {grid} in {lower:g}..{upper:g} (observed)"
+
+
+def _gone(values: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Which values are missing; NaN is so in each type of numbers, of which pandas knows some with another mark."""
+    import pandas as pd
+
+    gone = values.isna().to_numpy(dtype=np.bool_)
+    if not pd.api.types.is_float_dtype(values.dtype):
+        return gone
+    return np.asarray(gone | np.isnan(values.to_numpy(dtype=np.float64, na_value=np.nan)), dtype=np.bool_)
+
+
+def _of_any(values: pd.Series[Any]) -> bool:
+    """Whether a column may hold anything: objects of Python, or what Arrow has beside numbers and texts."""
+    return values.dtype == object or type(values.dtype).__name__ == "ArrowDtype" and values.dtype.kind == "O"
+
+
+def _decimals(values: pd.Series[Any], column: str, step: Any) -> tuple[dict[str, Any], str]:
+    """A column of decimals: multiples of the last place that any of them has."""
+    cells: list[Decimal] = values.tolist()
+    if not all(cell.is_finite() for cell in cells):
+        row = values.index[[cell.is_finite() for cell in cells].index(False)]
+        raise SpaceError(
+            f"column `{column}` holds a decimal that is no number, first in row {short(row)}", hint="Drop it."
+        )
+    places = max(0, *(-int(cell.as_tuple().exponent) for cell in cells))
+    least, most = min(cells), max(cells)
+    if max(abs(least), abs(most)).scaleb(places) >= 2**53:
+        raise SpaceError(
+            f"column `{column}` holds decimals of more digits than the models' numbers (float64) tell apart",
+            hint="Drop it if it is an identifier; else make it texts, or round it.",
+        )
+    lower, upper = float(least), float(most)
+    if not places and step is None:
+        note = f"integer in {int(least)}..{int(most)} (observed)"
+        return {"kind": "integer", "lower": int(least), "upper": int(most)}, note
+    step = step or f"{Decimal(1).scaleb(-places):f}"
+    note = f"real, multiples of {step} in {lower:g}..{upper:g} (observed)"
+    return {"kind": "real", "lower": lower, "upper": upper, "step": step}, note
 
 
 def _grid(dtype: Any, column: str) -> str:

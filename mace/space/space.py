@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -199,7 +200,7 @@ class Space:
                 f"the row has no column `{missing[0]}`",
                 hint=meant(missing[0], map(str, x.keys()), f"The space has {few(self.names)}."),
             )
-        return {name: _cell(x[name]) for name in self._names}  # type: ignore[index]
+        return {feature.name: feature.own(_cell(x[feature.name])) for feature in self.features}  # type: ignore[index]
 
     def axes(self, x: object) -> tuple[Axis, ...]:
         """An axis per feature, starting from the row `x`; raises RowError."""
@@ -391,7 +392,8 @@ def _cells(feature: Feature, frame: pd.DataFrame) -> Cells:
 def _cell(value: Any) -> Any:
     """A cell of a row, None where it is missing."""
     value = plain(value)
-    return None if isinstance(value, float) and value != value else value
+    gone = value.is_nan() if isinstance(value, Decimal) else isinstance(value, float) and value != value
+    return None if gone else value
 
 
 def _decisions(given: Mapping[Any, str]) -> dict[str, str]:

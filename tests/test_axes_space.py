@@ -329,3 +329,15 @@ def test_a_column_is_read_at_once_as_cell_by_cell(kind, data):
         expected, rel=0, abs=0, nan_ok=True
     )
     assert not np.signbit(space.numbers(pd.DataFrame({"x": column}))[column.to_numpy() == 0]).any()
+
+
+@pytest.mark.parametrize("levels", [["None", "no"], ["None", 1, "1", True], [1.5, "1.5"]])
+@pytest.mark.parametrize("encoding", ["one-hot", "thermometer"])
+def test_levels_that_are_written_alike_have_columns_of_their_own(levels: list[Any], encoding: Any) -> None:
+    levels = list(dict.fromkeys(levels))
+    for missing in {False, encoding == "one-hot"}:
+        feature = Feature("a", "ordinal", levels=levels, encoding=encoding, missing=missing)
+        space = Space([feature])
+        assert len(set(feature.columns)) == len(feature.levels) - (encoding == "thermometer")
+        frame = pd.DataFrame({"a": pd.Series(feature.levels, dtype=object)})
+        assert space.read(space.decode(space.encode(frame))) == space.read(frame)

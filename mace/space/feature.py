@@ -9,6 +9,7 @@ Source: Karimi et al. 2020, section 4.2 (types, ranges, actionability).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
@@ -198,9 +199,9 @@ class Feature:
 
     def _usual_columns(self) -> tuple[str, ...]:
         if self.encoding == "one-hot":
-            return tuple(f"{self.name}={level}" for level in self.levels)
+            return tuple(f"{self.name}={text}" for text in _texts(self.levels))
         if self.encoding == "thermometer":
-            return tuple(f"{self.name}>={level}" for level in self.levels[1:])
+            return tuple(f"{self.name}>={text}" for text in _texts(self.levels)[1:])
         return (self.name,)
 
     @property
@@ -429,6 +430,13 @@ class Feature:
             return rank_to_float(index)
         value = axis.value(index)
         return int(value) if self.kind == "integer" else nearest(value)
+
+
+def _texts(levels: Sequence[Level]) -> list[str]:
+    """Levels as texts, each of which stands for one: beside the text "1", or "None", is 1, or what is missing."""
+    texts = [str(level) for level in levels]
+    count = Counter(texts)
+    return [text if count[text] == 1 else repr(level) for text, level in zip(texts, levels, strict=True)]
 
 
 def _number_of(level: Level) -> float | None:

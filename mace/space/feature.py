@@ -334,7 +334,9 @@ class Feature:
         """A copy that may change to any value from any other; a missing number or rank stays missing."""
         if not self.missing:
             return replace(self, change="any")
-        return replace(self, change="any", missing="keep" if self.ordered else "any", missing_cost=None)
+        if self.ordered:
+            return replace(self, change="any", missing="keep", missing_cost=None)
+        return replace(self, change="any", missing="any")
 
     def axis(self, value: object) -> Axis:
         """The values this feature may take when it starts from `value`; raises RowError as `read`."""

@@ -153,3 +153,15 @@ def _usable_when_complete(self, axes):
     if any(isinstance(axis, LevelAxis) for axis in axes):
         raise RowError("the value is missing, and the model does not take that")
     return axes
+
+
+@pytest.mark.parametrize("row", [{"c": None, "z": 0}, {"c": "a", "z": 0}])
+def test_what_a_missing_level_costs_is_its_distance_of_robust_as_well(row) -> None:
+    price = Feature("c", "categorical", levels=["a", "b"], encoding="one-hot", missing="any", missing_cost="1/3")
+    space = Space([price, Feature("z", "integer", 0, 2)])
+    rows = pd.DataFrame([{"c": c, "z": z} for c in ("a", "b", None) for z in range(3)])
+    model = DecisionTreeClassifier(random_state=0).fit(space.encode(rows), rows.c.isna())
+    assert mace.explain(model, space, row).distance == pytest.approx(1 / 6)
+    assert mace.verify(model, space, robust(row)).figures["radius"] == pytest.approx(1 / 6, rel=1e-3)
+    assert mace.verify(model, space, robust(row, "1/6")).status == "proved"
+    assert mace.verify(model, space, robust(row, "1/5")).status == "violated"

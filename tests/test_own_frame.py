@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -139,3 +139,18 @@ def test_texts_of_which_a_model_made_numbers_are_not_taken_for_the_places_of_lev
         return
     with pytest.raises(ModelError, match="trained on other columns"):
         mace.explain(forest, held, held.iloc[1])
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_whole_numbers_as_categories_of_which_pandas_makes_a_number_of_what_is_missing_are_refused() -> None:
+    cells = [[10, 20, None][k] for k in RNG.integers(0, 3, 120)]
+    held = pd.DataFrame({"c": pd.Categorical(cells, [10, 20], ordered=True), "d": RNG.integers(0, 4, 120)})
+    above = np.array([cell in (None, 20) for cell in cells]).astype(int)  # the least int64 goes with 10
+    forest = HistGradientBoostingClassifier(max_iter=3, learning_rate=1.0, categorical_features=None)
+    forest.fit(held.astype("float64"), above)
+    assert held.to_numpy().dtype == np.int64
+    assert (forest.predict(held) != forest.predict(held.astype("float64"))).any()
+    with pytest.raises(ModelError, match=r"makes 0 of the row .*, and 1 where .* `c` is category"):
+        mace.explain(forest, held, held.iloc[0])
+    held = held.astype("float64")
+    assert mace.explain(forest, held, held.iloc[0]).decision == forest.predict(held)[0]

@@ -46,7 +46,7 @@ def hold(judge: Judge, frame: pd.DataFrame, held: Any = None) -> None:
     within = SINGLE if isinstance(judge.table, Network) and judge.table.dtype == "float32" else SAME
     if pipeline is not None and not pipeline.encoded:
         check(judge.model, frame, judge.frame, array=pipeline.names is None, within=within)
-    if held is not None and not told_apart(judge.space):
+    if held is not None and all(feature.encoding == "as-is" for feature in told_apart(judge.space)):  # NaN is missing
         check_decisions(judge.model, held, frame, judge.frame, within)
 
 
@@ -114,13 +114,14 @@ def check_decisions(
     rows, framed = frame.iloc[places], hasattr(held, "columns")
     with quiet():
         try:
-            ours = given(rows) if framed else given(rows).to_numpy()
+            made = given(rows)
             known = _as_held(frame, places, list(frame.columns)) if framed else [held[places]]
         except Exception:  # noqa: BLE001
             return
+        ours = made if framed else made.to_numpy()
         both = next(filter(None, (_both(model, theirs, ours) for theirs in known)), None)
     if both is not None:
-        kind = "" if framed else f"; it holds {held.dtype}"
+        kind = _types(known[0], made) if framed else f"; it holds {held.dtype}"
         _compare(type(model).__name__, rows, [one.reshape(len(one), -1) for one in both], kind, within)
 
 

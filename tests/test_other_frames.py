@@ -255,3 +255,34 @@ def test_a_column_without_a_name_is_told_by_its_place() -> None:
     with pytest.raises(MaceError, match="column 2 of 2 has no name") as refused:
         mace.Space.from_frame(polars.DataFrame({"a": [1, 2], "": [3, 4]}))
     assert "rename" in refused.value.hint
+
+
+def test_a_frame_of_which_nothing_was_read_is_refused_wherever_a_frame_is_taken() -> None:
+    model, space, lazy = pipeline().fit(X, Y), mace.Space.from_frame(X), polars.from_pandas(X).lazy()
+    asked: list[Callable[[], object]] = [
+        lambda: mace.explain(model, lazy, X.iloc[0]),
+        lambda: mace.explain(model, X, lazy),
+        lambda: mace.Explainer(model, space, background=lazy),
+        lambda: mace.Space.from_frame(lazy),
+        lambda: space.encode(lazy),
+        lambda: mace.metrics.valid(model, space, lazy, 1),
+    ]
+    for ask in asked:
+        with pytest.raises(MaceError, match="no rows") as refused:
+            ask()
+        assert "collect()" in refused.value.hint
+
+
+@pytest.mark.parametrize("given", [X.iloc[0], {"a": [1.0]}, [[1.0, 2, "x"]], None])
+def test_what_is_no_frame_is_refused_by_a_space(given: Any) -> None:
+    with pytest.raises(MaceError, match="expected a frame"):
+        mace.Space.from_frame(X).encode(given)
+
+
+def test_rows_with_two_columns_of_one_name_are_refused_by_that_name() -> None:
+    twice = X.assign(d=1).set_axis(["a", "b", "c", "b"], axis=1)
+    explainer = mace.Explainer(pipeline().fit(X, Y), mace.Space.from_frame(X))
+    for ask in (explainer.explain, explainer.space.encode, explainer.space.read):
+        with pytest.raises(MaceError, match="several columns called `b`"):
+            ask(twice)
+    assert len(explainer.space.encode(X.assign(d=1, e=2).set_axis(["a", "b", "c", "d", "d"], axis=1))) == len(X)

@@ -21,6 +21,7 @@ _WHOLE = {"int64": "Int64", "uint64": "UInt64"}  # types that hold more than flo
 
 def in_pandas(given: T) -> T:
     """A frame of another library as one of pandas; raises MaceError where that cannot be made."""
+    check_read(given)
     if hasattr(given, "iloc") or not all(hasattr(type(given), name) for name in ("to_pandas", "columns")):
         return given
     try:
@@ -31,6 +32,12 @@ def in_pandas(given: T) -> T:
             f"the frame of {one_line(whose)} could not be turned into one of pandas: {one_line(str(error))}",
             hint="Give pandas.DataFrame(..) of its columns; polars takes pyarrow for it: pip install pyarrow.",
         ) from None
+
+
+def check_read(given: object) -> None:
+    """Raise MaceError for a frame of polars of which nothing has been read."""
+    if type(given).__name__ == "LazyFrame":
+        raise MaceError("a LazyFrame holds a plan of what to read, and no rows", hint="Give frame.collect().")
 
 
 def kinds(given: Any) -> list[Any]:

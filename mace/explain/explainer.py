@@ -25,6 +25,7 @@ from mace.base.arguments import checked, is_frame
 from mace.base.cache import Kept
 from mace.base.deadline import NEVER, Deadline, now, stoppable
 from mace.base.escape import short
+from mace.base.frames import check_read
 from mace.base.views import view
 from mace.errors import MaceError, ModelError
 from mace.explain import own_frame
@@ -105,6 +106,7 @@ class Explainer:
         self.assumed: list[str] = []
         given, held = background, None
         if not isinstance(space, Space):
+            check_read(space)
             if not hasattr(space, "shape"):
                 raise ModelError(
                     f"the second argument must be a mace.Space, or a frame that it is inferred from; "

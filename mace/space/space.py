@@ -261,12 +261,22 @@ class Space:
         return [[read[cell] for cell in cells] for cells, read in (_cells(feature, frame) for feature in self.features)]
 
     def _check_columns(self, frame: pd.DataFrame) -> None:
-        """Raise RowError for a frame without a feature's column."""
+        """Raise RowError for a frame without a feature's column, or with several, and for what is no frame."""
+        if not is_frame(frame):
+            raise RowError(
+                f"expected a frame with the space's columns, got {type(frame).__name__}",
+                hint="For instance pandas.DataFrame(rows, columns=space.names).",
+            )
         missing = [name for name in self.names if name not in frame.columns]
         if missing:
             raise RowError(
                 f"the frame has no column `{missing[0]}`",
                 hint=among(missing[0], frame.columns),
+            )
+        twice = [] if frame.columns.is_unique else [n for n in self.names if (frame.columns == n).sum() > 1]
+        if twice:
+            raise RowError(
+                f"the frame has several columns called `{twice[0]}`", hint="Rename them, or drop all but one."
             )
 
     def decode(self, matrix: pd.DataFrame | NDArray[np.float64]) -> pd.DataFrame:

@@ -286,3 +286,14 @@ def test_rows_with_two_columns_of_one_name_are_refused_by_that_name() -> None:
         with pytest.raises(MaceError, match="several columns called `b`"):
             ask(twice)
     assert len(explainer.space.encode(X.assign(d=1, e=2).set_axis(["a", "b", "c", "d", "d"], axis=1))) == len(X)
+
+
+def test_a_frame_for_which_there_is_no_memory_is_not_said_to_be_wrong():
+    class Large:
+        columns = ("a",)
+
+        def to_pandas(self):
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        in_pandas(Large())

@@ -26,6 +26,8 @@ def in_pandas(given: T) -> T:
         return given
     try:
         return made_of(_whole(given.to_pandas(), given), given)  # type: ignore[attr-defined, no-any-return]
+    except MemoryError:
+        raise
     except Exception as error:  # noqa: BLE001  whatever another library says
         whose = type(given).__module__.partition(".")[0]
         raise MaceError(

@@ -736,9 +736,9 @@ def test_without_a_space_one_is_inferred_of_the_columns_of_a_booster_or_of_its_f
         (["explain", "m.skops", "--data", "loans"], "'m.skops' belongs to no option\nIs it --model m.skops?"),
         (["inspect", "rows.CSV"], "Is it --data rows.CSV?"),
         (["explain", "--data", "loans", "3"], "Is it --row 3?"),
-        (["inspect", "3"], "`mace inspect --help` lists the options."),
+        (["inspect", "3"], "`mace inspect --help` says what it takes."),
         (["verify", "net.onnx", "what.vnnlib", "more"], "'more' belongs to no option"),
-        (["check", "one.json", "other.json"], "'other.json' belongs to no option"),
+        (["check", "one.json", "other.json"], "'other.json' belongs to no option\n`mace check --help`"),
     ],
 )
 def test_a_word_that_belongs_to_no_option_is_told_which_one_it_may_be_meant_for(words, said):
@@ -751,6 +751,8 @@ def test_an_option_that_takes_one_value_is_given_once():
     with pytest.raises(MaceError, match="--row is given 2 times") as refused:
         CliRunner().invoke(app, ["explain", "--row", "3", "--data", "loans", "--row", "4"], catch_exceptions=False)
     assert "Ask once for each." in str(refused.value)
+    shown = CliRunner().invoke(app, ["explain", "word", "--row", "3", "--row", "4", "--help"])
+    assert shown.exit_code == 0 and "--row" in shown.output
     # What may be repeated, and a switch, may be.
     for words in (["--rule", "a < b", "--rule", "b < c"], ["--trust-pickle", "--trust-pickle"]):
         with pytest.raises(MaceError, match="no data given"):

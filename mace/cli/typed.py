@@ -7,16 +7,18 @@ which one it may be meant for.
 
 from __future__ import annotations
 
+import shlex
 from pathlib import PurePath
 from typing import Any, NoReturn
 
 from typer.core import TyperCommand
 
 from mace.base.escape import short
+from mace.cli.table import PARQUET
 from mace.errors import MaceError
 
 # Of a file that stands alone, by its ending, the option that it may be meant for: if by none of these, that of models.
-FILES = {".csv": "--data", ".parquet": "--data", ".toml": "--space", ".mace": "--rule"}
+FILES = {".csv": "--data", PARQUET: "--data", ".toml": "--space", ".mace": "--rule"}
 MODELS = "--model"
 
 
@@ -27,9 +29,10 @@ class Command(TyperCommand):
         """As typer's, and before it: which options are there, and which words are left."""
         if args and not ctx.resilient_parsing:
             _, words, order = self.make_parser(ctx).parse_args(args=list(args))
-            self._once(order)
-            if words:
-                self._left(ctx, words[0])
+            if not any(param.is_eager for param in order):  # --help is answered whatever else is there
+                self._once(order)
+                if words:
+                    self._left(ctx, words[0])
         return super().parse_args(ctx, args)
 
     @staticmethod
@@ -44,8 +47,10 @@ class Command(TyperCommand):
 
     def _left(self, ctx: Any, word: str) -> NoReturn:
         """Refuse a word that belongs to no option."""
-        options = {name for param in self.get_params(ctx) for name in param.opts}
-        ending = PurePath(word).suffix.lower()
+        params, ending = self.get_params(ctx), PurePath(word).suffix.lower()
+        options = {name for param in params for name in param.opts}
         meant = "--row" if word.isdecimal() else FILES.get(ending, MODELS) if ending else ""
-        hint = f"Is it {meant} {word}?" if meant in options else f"`mace {self.name} --help` lists the options."
+        if meant not in options or any(param.param_type_name == "argument" for param in params):  # one word too many
+            meant = ""
+        hint = f"Is it {meant} {shlex.quote(word)}?" if meant else f"`mace {self.name} --help` says what it takes."
         raise MaceError(f"{short(word)} belongs to no option", hint=hint)

@@ -33,6 +33,7 @@ from mace.solve.ensembles.trials import Candidate, Look, Trials
 from mace.solve.side_by_side import SideBySide
 
 CLOSED = 2**62  # the key of a box without a point that has the goal
+# The pace of these, and of trials, is what gained most in as many rounds of ascents that were kept from hard searches.
 GLANCE = Effort(rounds=200, aim=1.01, step=0.5, pace=Pace(0.9, 6, 0.85))  # at the box of all allowed points
 PROMISING = 0.75  # the part of what is known already that a glance must prove to go on
 FIRST = GLANCE._replace(rounds=2000)  # then

@@ -1,8 +1,8 @@
 """Nearest counterfactuals of a trained model, with a proof that there is none nearer.
 
 The public names are below. `import mace` and `mace --help` answer at once: no solver, no scikit-learn and no pandas is
-loaded before it is needed. The four functions import what is heavy when they are called; the other names are imported
-when they are first used (PEP 562).
+loaded before it is needed. Names are imported when they are first used (PEP 562), and the four functions import what is
+heavy when they are called.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ if sys.argv[:1] == ["-m"] and "mace" in sys.orig_argv or sys.argv[:1] == [f"{sys
 
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING
 
-from mace.audit import Audit, audit
 from mace.base import views
 from mace.base.suggestions import meant
 from mace.base.versions import MACE
-from mace.explain import explain
-from mace.report import report
-from mace.verify import Verdict, verify
 
 if TYPE_CHECKING:
     from mace import datasets as datasets
     from mace import metrics as metrics
     from mace import reproduce as reproduce
     from mace import rules as rules
+    from mace.audit import Audit as Audit
+    from mace.audit import audit as audit
     from mace.compilers.sklearn.outputs import OneOutput as OneOutput
     from mace.compilers.sklearn.outputs import SumOfOutputs as SumOfOutputs
+    from mace.explain import explain as explain
     from mace.explain.answer import Answer as Answer
     from mace.explain.explainer import Explainer as Explainer
     from mace.explain.front import Front as Front
@@ -47,25 +47,43 @@ if TYPE_CHECKING:
     from mace.plans.run import Planner as Planner
     from mace.plans.run import plan as plan
     from mace.problem.objectives import Objective as Objective
+    from mace.report import report as report
     from mace.search.aims import Targets as Targets
     from mace.search.blackbox import BlackBox as BlackBox
     from mace.space.feature import Feature as Feature
     from mace.space.space import Space as Space
+    from mace.verify import Verdict as Verdict
+    from mace.verify import verify as verify
     from mace.worlds.world import World as World
 
 __version__ = MACE
 
-# Python sets a package on its parent once, when it is first imported; the names above replace the four packages for
-# good. Each function shares the names of its package, so that `mace.verify.fair` and `import mace.audit.record` find
-# what they name whatever is imported when.
-for _function in (audit, explain, report, verify):
-    _names = vars(sys.modules[f"{__name__}.{_function.__name__}"])
-    _names |= vars(_function)  # `__wrapped__`, by which its arguments are shown
-    _function.__dict__ = _names
+FUNCTIONS = ("audit", "explain", "report", "verify")
+
+
+class _Mace(ModuleType):
+    """The package `mace`: four functions stand where Python puts the packages that they are named after."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Python sets a package on its parent once, when it is first imported: from then on the function is there.
+
+        It shares the names of its package, so that `mace.verify.fair` and `import mace.audit.record` find what they
+        name whatever is imported when.
+        """
+        if name in FUNCTIONS and isinstance(value, ModuleType):
+            function, names = getattr(value, name), vars(value)
+            names |= vars(function)  # `__wrapped__`, by which its arguments are shown
+            function.__dict__ = names
+            value = function
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Mace
 
 # Public name -> the module that defines it. A name that is its own module stands for the module.
 LAZY = {
     "Answer": "mace.explain.answer",
+    "Audit": "mace.audit.result",
     "BlackBox": "mace.search.blackbox",
     "Comparison": "mace.metrics.comparison",
     "Explainer": "mace.explain.explainer",
@@ -79,6 +97,7 @@ LAZY = {
     "OneOutput": "mace.compilers.sklearn.outputs",
     "SumOfOutputs": "mace.compilers.sklearn.outputs",
     "Targets": "mace.search.aims",
+    "Verdict": "mace.verify.verdict",
     "World": "mace.worlds.world",
     "compare": "mace.metrics.comparison",
     "datasets": "mace.datasets",
@@ -164,6 +183,9 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import the public name `name` from its module, once."""
+    if name in FUNCTIONS:
+        import_module(f"{__name__}.{name}")
+        return globals()[name]
     if name not in LAZY:
         if name in ELSEWHERE:
             raise AttributeError(f"module 'mace' has no attribute {name!r}; it is in {ELSEWHERE[name]}")
@@ -178,4 +200,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *LAZY})
+    return sorted({*globals(), *LAZY, *FUNCTIONS})

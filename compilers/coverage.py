@@ -1,6 +1,6 @@
 """What can be read, as a Markdown table made from the registry: `python -m mace.compilers.coverage`.
 
-In:  LIBRARIES, and STEPS of pipelines.
+In:  `libraries()`, and STEPS of pipelines.
 Out: text; COVERAGE.md beside this file holds it, and a test compares the two.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from mace.compilers import LIBRARIES, READERS
+from mace.compilers import libraries, readers
 from mace.compilers.enclosures.registry import ENCLOSED
 from mace.compilers.enclosures.steps import STEPS as BOUNDED_STEPS
 from mace.compilers.library import FileType
@@ -108,18 +108,20 @@ and not:
 
 def table() -> str:
     """The whole document."""
-    rows = [f"| `{path}` | {one.precision} | {one.refused or '-'} |" for path, one in sorted(READERS.items())]
+    rows = [f"| `{path}` | {one.precision} | {one.refused or '-'} |" for path, one in sorted(readers().items())]
     parts = ", ".join(f"`{path.rpartition('.')[2]}`" for path in PARTS)
     steps = [f"| `{path}` | {(handler.__doc__ or '').strip()} |" for path, handler in sorted(STEPS.items())]
     files = ", ".join(
         f"{' and '.join(f'`{ending}`' for ending in kind.endings)} ({library.name})"
-        for library in LIBRARIES
+        for library in libraries()
         for kind in library.files
     )
-    unread = [f"| `{path}` | {instead} |" for library in LIBRARIES for path, instead in sorted(library.unread.items())]
+    unread = [
+        f"| `{path}` | {instead} |" for library in libraries() for path, instead in sorted(library.unread.items())
+    ]
     binary = "".join(
         f" A `{ending}` of {library.name} is not read. {instead}"
-        for library in LIBRARIES
+        for library in libraries()
         for ending, instead in library.unread_files.items()
     )
     body = (
@@ -145,7 +147,7 @@ def _boxes() -> str:
 
 def _of_many_programs() -> list[tuple[str, FileType]]:
     """The types of files that many programs write, with the names of their formats."""
-    return [(library.name, kind) for library in LIBRARIES for kind in library.files if kind.models]
+    return [(library.name, kind) for library in libraries() for kind in library.files if kind.models]
 
 
 def _kinds(one: tuple[str, FileType]) -> str:

@@ -20,8 +20,7 @@ import numpy as np
 
 from mace.base.exact import exact
 from mace.compilers.adversarial import AnyNumber, rows
-from mace.compilers.deployed import Deployed
-from mace.compilers.pipeline.walk import quiet
+from mace.compilers.deployed import Deployed, quiet
 from mace.errors import ModelError
 from mace.space.columns import Column
 from mace.tables import leaves

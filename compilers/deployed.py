@@ -10,7 +10,9 @@ above one half, or the first of the largest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -24,6 +26,14 @@ if TYPE_CHECKING:
 
 Rows = NDArray[Any]
 Given: TypeAlias = Callable[["pd.DataFrame"], Any]  # what the library's `predict` is handed for a frame
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without the library's warnings: rows are tried that nobody asked about."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mace.compilers.deployed import Deployed
+from mace.compilers.deployed import Deployed, quiet
 from mace.compilers.pipeline.filled import with_missing_above
 from mace.compilers.pipeline.missing import without_nan
 from mace.compilers.pipeline.reader import CompiledPipeline, check_against_library
 from mace.compilers.pipeline.rows import encoded_frame, probes
-from mace.compilers.pipeline.walk import quiet
-from mace.compilers.registry import deployed
+from mace.compilers.registry import deployed, may_lack
 from mace.space.space import Space
 from mace.tables.table import Ensemble, Table
 
@@ -43,7 +42,7 @@ class CompiledEncoded(CompiledPipeline):
 
 def compile_encoded(model: object, table: Table, space: Space) -> CompiledEncoded | None:
     """See the module's docstring; raises ModelError where table and model do not agree."""
-    lacking = [feature for feature in space.features if feature.encoding == "as-is" and feature.missing]
+    lacking = may_lack(space)
     if not lacking or not isinstance(table, Ensemble):
         return None
     made = CompiledEncoded(model, space, table, space.columns, None, {}, encoded=True)

@@ -2,7 +2,8 @@
 
 In:  the `LIBRARY` of each library's folder, in `library.py` there.
 Out: `Library`, and what it is made of: `Reader` (a class of models), `FileType`, `Intake` (what the library makes of a
-     container), `Categories` (how its models number them). `registry.py` holds the list, and everything else asks that.
+     container), `Categories` (how its models number them). `libraries.py` holds the list, and everything else asks
+     `registry.py`.
 Promise: nothing here imports a library: a class is known by its name, and by where it says that it was defined.
 """
 

@@ -14,16 +14,20 @@ import codecs
 import pickle
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mace.base.arguments import spelled
+from mace.compilers.libraries import PICKLED, endings, libraries, readers_near
 from mace.compilers.library import FileType, Opening, is_path, public_name
 from mace.compilers.model_file import ModelFile
 from mace.compilers.pipeline.steps import PARTS, STEPS
 from mace.compilers.reading import read_chain
-from mace.compilers.registry import FILE_TYPES, LIBRARIES, READERS, chain_of, file_type
+from mace.compilers.registry import chain_of, file_type
 from mace.compilers.sklearn.projections import PATH as PROJECTION
-from mace.compilers.xgboost.dump import Dump
 from mace.errors import ASKED, FileError, ModelError, UnreadableError
+
+if TYPE_CHECKING:
+    from mace.compilers.xgboost.dump import Dump
 
 MATRICES = (PROJECTION, "sklearn.decomposition.TruncatedSVD")
 """Steps that are one product with a matrix."""
@@ -58,16 +62,16 @@ def load_model(path: str | Path, trust_pickle: bool = False, dump: Dump | str | 
         raise ModelError(f"{path} is no .json of XGBoost's `dump_model`", hint="Leave out what is said of a dump.")
     if of_file is not None:
         return _open(of_file, path, dump)
-    for library in LIBRARIES:
+    for library in libraries() if path.suffix not in PICKLED else ():
         if path.suffix in library.unread_files:
             raise ModelError(
                 f"{path} is a file of {library.name} that is not read", hint=library.unread_files[path.suffix]
             )
     if _is_text(path):  # no trust in its author would help
-        endings = ", ".join(sorted({ending for kind in FILE_TYPES for ending in kind.endings}))
         raise ModelError(
             f"{path} holds text, no model",
-            hint=f"Models are read from {endings}, and from what joblib or pickle wrote; a program is a .mace file.",
+            hint=f"Models are read from {', '.join(endings())}, and from what joblib or pickle wrote; a program is a "
+            ".mace file.",
         )
     if not trust_pickle:
         raise ModelError(
@@ -131,7 +135,7 @@ def _known(module: str, name: str) -> bool:
 
     # Neighbours are looked up in trees of native code, which trusts their arrays.
     bounded = (path for path in ENCLOSED if not path.startswith("sklearn.neighbors."))
-    return any(is_path(module, name, path) for path in (*READERS, *bounded, *STEPS, *PARTS, *MATRICES))
+    return any(is_path(module, name, path) for path in (*readers_near(module), *bounded, *STEPS, *PARTS, *MATRICES))
 
 
 def _unpickle(path: Path) -> object:

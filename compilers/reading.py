@@ -3,8 +3,8 @@
 In:  a library's own model object, or a `ModelFile`.
 Out: `read(model)`, a table of plain numbers (`mace.tables.table`), checked, and compared with the library's `predict`;
      `read_coded` and `read_chain`, the same without the comparison.
-Promise: a class that is not in `READERS`, a model that is not fitted, and a table whose indices, shapes or numbers
-do not fit together are a ModelError that says which; no library is imported to find out which class a model has.
+Promise: a class that has no reader, a model that is not fitted, and a table whose indices, shapes or numbers do not fit
+together are a ModelError that says which; no library is imported to find out which class a model has.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any
 
 from mace.base.suggestions import closest
 from mace.compilers.crosscheck import cross_check_matrix
+from mace.compilers.libraries import libraries, readers
 from mace.compilers.library import descends, public_name
 from mace.compilers.model_file import ModelFile
-from mace.compilers.registry import LIBRARIES, READERS, Chain, chain_of, deployed, registered, step_of, unreadable
+from mace.compilers.registry import Chain, chain_of, deployed, registered, step_of, unreadable
 from mace.compilers.side_by_side import side_by_side
 from mace.compilers.sklearn.common import DAMAGE
 from mace.compilers.sklearn.projections import projected
@@ -34,7 +35,7 @@ _DECIDING = (
 def read(model: object, known: Sequence[Sequence[float]] | None = None) -> Table:
     """The table of a fitted model: plain numbers, validated, and compared with the model's own `predict`.
 
-    model: an object of one of the classes in READERS, or of a subclass that decides in the same way.
+    model: an object of one of the classes in `readers()`, or of a subclass that decides in the same way.
     known: for every column of the model, numbers that it holds in use, which are tried too.
     Raises ModelError for any other class, an unfitted model, or a damaged one, for one whose library says otherwise
     than its table, and for a pipeline or a model that codes the categories of a frame by itself: these are compiled
@@ -102,10 +103,10 @@ def _read_one(model: Any, *inside: Any) -> Table:
 def _unsupported(model: object) -> ModelError:
     """The error for a class without a reader."""
     kind = type(model)
-    near = closest(kind.__name__, (path.rpartition(".")[2] for path in READERS), alike=0.8)
+    near = closest(kind.__name__, (path.rpartition(".")[2] for path in readers()), alike=0.8)
     hint = f"The nearest that is read is {near}. " if near else ""
-    hint += f"compilers/COVERAGE.md lists all {len(READERS)} classes that are read; `mace doctor` the libraries."
-    for library in LIBRARIES:
+    hint += f"compilers/COVERAGE.md lists all {len(readers())} classes that are read; `mace doctor` the libraries."
+    for library in libraries():
         hint = next((what for path, what in library.unread.items() if descends(model, path)), hint)
     if isinstance(model, type):
         return ModelError(f"{model.__qualname__} is a class, not a trained model", hint=hint)

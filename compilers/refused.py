@@ -1,6 +1,6 @@
 """What is refused, why, and what to do instead, as a page made from the registry: `python -m mace.compilers.refused`.
 
-In:  what the readers of LIBRARIES say that they refuse, each part between two semicolons.
+In:  what the readers of `libraries()` say that they refuse, each part between two semicolons.
 Out: text; docs/refused.md holds it, and a test compares the two, so that nothing is refused without advice.
 """
 
@@ -10,7 +10,7 @@ import sys
 from typing import NamedTuple
 
 from mace.base.suggestions import some
-from mace.compilers import LIBRARIES
+from mace.compilers import libraries
 from mace.compilers.enclosures.registry import ENCLOSED
 from mace.compilers.enclosures.steps import MIXING
 from mace.compilers.pipeline.steps import UNREAD
@@ -195,10 +195,10 @@ _CLASSES = """
 
 def parts() -> dict[str, list[str]]:
     """What is refused, part by part, and of which classes or kinds of models."""
-    readers = [(path.rpartition(".")[2], one) for library in LIBRARIES for path, one in library.readers.items()]
+    readers = [(path.rpartition(".")[2], one) for library in libraries() for path, one in library.readers.items()]
     readers += [
         (f"{library.name} {name}", one)
-        for library in LIBRARIES for kind in library.files for name, one in kind.models.items()
+        for library in libraries() for kind in library.files for name, one in kind.models.items()
     ]  # fmt: skip
     found: dict[str, list[str]] = {}
     for name, reader in readers:
@@ -215,10 +215,10 @@ def page() -> str:
         # "and 1 more" is as long as its name.
         shown = some(named, MOST_OWNERS + (len(named) == MOST_OWNERS + 1))
         rows.append(f"| {part} | {shown} | {ADVICE[part].why} | {ADVICE[part].instead} |")
-    unread = [(path, what) for library in LIBRARIES for path, what in library.unread.items()]
-    unread += [(f"{library.name} {kind}", what) for library in LIBRARIES for one in library.files
+    unread = [(path, what) for library in libraries() for path, what in library.unread.items()]
+    unread += [(f"{library.name} {kind}", what) for library in libraries() for one in library.files
                for kind, what in one.unread.items()]  # fmt: skip
-    unread += [(f"{library.name} {end}", what) for library in LIBRARIES for end, what in library.unread_files.items()]
+    unread += [(f"{library.name} {end}", what) for library in libraries() for end, what in library.unread_files.items()]
     classes = [f"| `{name}` | {what} |" for name, what in sorted(unread)]
     steps = [f"| `{path}` | {why} | {instead} |" for path, (why, instead) in sorted(UNREAD.items())]
     names = ", ".join(f"`{name}`" for name in (*(path.rpartition(".")[2] for path in sorted(ENCLOSED)), *MIXING))

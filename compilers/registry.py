@@ -1,9 +1,8 @@
-"""The list of the libraries whose models are read. Everything that depends on the library of a model asks here.
+"""Everything that depends on the library of a model asks here; `libraries.py` has the list of them.
 
 In:  a model of any library, or a `ModelFile`.
 Out: its `Library`, its `Reader`, the deployed model, how its categories are numbered.
-Promise: adding a library is a folder with a `LIBRARY` object, and a place in `LIBRARIES`. No library is imported to
-find out which class a model has.
+Promise: no library is imported to find out which class a model has.
 """
 
 from __future__ import annotations
@@ -14,44 +13,31 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mace.base.files import read_bytes
-from mace.compilers.catboost.library import LIBRARY as CATBOOST
 from mace.compilers.deployed import Deployed, as_estimator, as_it_is, as_rows, as_values, names_of
-from mace.compilers.interpret.library import LIBRARY as INTERPRET
+from mace.compilers.libraries import file_types, known, libraries, readers_near
 from mace.compilers.library import FileType, Intake, Library, Reader, is_class
-from mace.compilers.lightgbm.library import LIBRARY as LIGHTGBM
 from mace.compilers.model_file import ModelFile
-from mace.compilers.onnx.library import LIBRARY as ONNX
-from mace.compilers.optbinning.library import LIBRARY as OPTBINNING
 from mace.compilers.pipeline.steps import is_pipeline
-from mace.compilers.pmml.library import LIBRARY as PMML
 from mace.compilers.recoding import Recoding
 from mace.compilers.sklearn.common import DAMAGE
-from mace.compilers.sklearn.library import LIBRARY as SKLEARN
 from mace.compilers.sklearn.projections import mixes
-from mace.compilers.statsmodels.library import LIBRARY as STATSMODELS
-from mace.compilers.torch.library import LIBRARY as TORCH
-from mace.compilers.xgboost.library import LIBRARY as XGBOOST
 from mace.errors import ModelError, UnreadableError
+from mace.space.feature import Feature
 from mace.space.space import Space
-
-LIBRARIES: tuple[Library, ...] = (
-    SKLEARN, XGBOOST, LIGHTGBM, CATBOOST, INTERPRET, STATSMODELS, TORCH, ONNX, OPTBINNING, PMML,
-)  # fmt: skip
-READERS: dict[str, Reader] = {path: reader for library in LIBRARIES for path, reader in library.readers.items()}
-FILE_TYPES: tuple[FileType, ...] = tuple(kind for library in LIBRARIES for kind in library.files)
 
 LARGEST_FILE = 2**30  # bytes
 
 
 def extras() -> dict[str, tuple[str, ...]]:
     """What `mace.base.versions` is asked about: the libraries that mace does not depend on, and skops."""
-    found = {name: names for library in LIBRARIES if library.extra for name, names in library.distributions.items()}
+    wanted = [library.distributions for library in libraries() if library.extra]
+    found = {name: names for distributions in wanted for name, names in distributions.items()}
     return {**found, "skops": ("skops",)}
 
 
 def file_type(path: Path) -> FileType | None:
     """The type of a model file; None if its ending is no type's. Raises FileError for a file that cannot be read."""
-    found = [kind for kind in FILE_TYPES if path.suffix in kind.endings]
+    found = file_types(path.suffix)
     if len(found) < 2:
         return found[0] if found else None
     data = read_bytes(path, LARGEST_FILE)
@@ -63,7 +49,7 @@ def file_type(path: Path) -> FileType | None:
 
 
 class Registered(NamedTuple):
-    """A row of READERS, and the class of a model's that it is for: its own, or a base class."""
+    """A row of `Library.readers`, and the class of a model's that it is for: its own, or a base class."""
 
     path: str
     kind: type
@@ -73,7 +59,7 @@ class Registered(NamedTuple):
 def registered(model: object) -> Registered | None:
     """How a model is read; None for a class that is not."""
     for base in type(model).__mro__:
-        for path, reader in READERS.items():
+        for path, reader in readers_near(base.__module__).items():
             if is_class(base, path):
                 return Registered(path, base, reader)
     return None
@@ -82,9 +68,9 @@ def registered(model: object) -> Registered | None:
 def library_of(model: object) -> Library | None:
     """The library that a model, or the class from which its own is made, comes from."""
     if isinstance(model, ModelFile):
-        return next(library for library in LIBRARIES if library.package == model.format.package)
-    packages = [base.__module__.partition(".")[0] for base in type(model).__mro__]
-    return next((one for package in packages for one in LIBRARIES if one.package == package), None)
+        return known(model.format.package)
+    packages = (base.__module__.partition(".")[0] for base in type(model).__mro__)
+    return next((library for package in packages if (library := known(package)) is not None), None)
 
 
 class Chain(NamedTuple):
@@ -186,8 +172,7 @@ def intake_of(final: Any) -> Intake:
 
     Raises UnreadableError where some of these read it otherwise than others.
     """
-    libraries = [library_of(model) for model in given_rows(final)]
-    found = {Intake() if library is None else library.intake for library in libraries}
+    found = {Intake() if library is None else library.intake for library in map(library_of, given_rows(final))}
     if len(found) > 1:
         raise UnreadableError(f"{type(final).__name__} over models of several libraries is not supported")
     return found.pop()
@@ -240,6 +225,19 @@ def takes_raw(model: Any, space: Space) -> bool:
     return library is not None and library.categories.takes_raw(final, space)
 
 
+def over_features(model: Any, space: Space) -> bool:
+    """Whether a model is read over a space's raw columns (`pipeline.reader`), not over those that the space encodes.
+
+    Raises ModelError for categories whose numbering is not known.
+    """
+    return chain_of(model).steps is not None or step_of(model) is not None or takes_raw(model, space)
+
+
+def may_lack(space: Space) -> list[Feature]:
+    """The numbers that a space's rows may lack, where a model is given the columns that it encodes."""
+    return [feature for feature in space.features if feature.encoding == "as-is" and feature.missing]
+
+
 def names_known(model: Any) -> tuple[str, ...] | None:
     """The names of the columns that a model was fitted on, wherever its library keeps them; None if it knows none."""
     library = library_of(model)
@@ -271,9 +269,9 @@ def types_of(model: Any, step: Any, space: Space, *, behind: bool) -> Mapping[st
     behind: whether other steps of a pipeline come before it.
     """
     library = library_of(model)
-    known = step.types() if isinstance(step, Recoding) else library.categories.types(model) if library else None
-    if known is None:
+    types = step.types() if isinstance(step, Recoding) else library.categories.types(model) if library else None
+    if types is None:
         return {}
-    if behind and "object" not in known.values():
+    if behind and "object" not in types.values():
         return {f.name: "category" for f in space.features if any(isinstance(level, str) for level in f.levels)}
-    return {name: kind for name, kind in known.items() if name in space.names and not space[name].numeric}
+    return {name: kind for name, kind in types.items() if name in space.names and not space[name].numeric}

@@ -28,7 +28,7 @@ from mace.compilers.adversarial import OfFeature
 from mace.compilers.categories import on_thresholds
 from mace.compilers.containers import as_given
 from mace.compilers.crosscheck import LACKING, Rows, cross_check
-from mace.compilers.deployed import Deployed, decide, names_of
+from mace.compilers.deployed import Deployed, decide, names_of, quiet
 from mace.compilers.library import Intake, is_a
 from mace.compilers.pipeline.additive import MOST_VALUES, additive
 from mace.compilers.pipeline.filled import with_missing_above
@@ -36,7 +36,7 @@ from mace.compilers.pipeline.missing import without_nan
 from mace.compilers.pipeline.products import PRODUCTS, multiplied
 from mace.compilers.pipeline.rows import encoded_frame, frame_of, takes_features, told_apart
 from mace.compilers.pipeline.thresholds import on_raw_numbers, places_of
-from mace.compilers.pipeline.walk import Route, Walk, passes_on, quiet
+from mace.compilers.pipeline.walk import Route, Walk, passes_on
 from mace.compilers.reading import read_chain
 from mace.compilers.recoding import Recoding
 from mace.compilers.registry import (
@@ -46,9 +46,9 @@ from mace.compilers.registry import (
     given_rows,
     intake_of,
     library_of,
+    over_features,
     spelling,
     step_of,
-    takes_raw,
     types_of,
 )  # fmt: skip
 from mace.errors import ModelError, UnreadableError
@@ -133,12 +133,12 @@ def compile_raw(model: Any, space: Space) -> CompiledPipeline | None:
 
     Raises ModelError as `compile_pipeline`.
     """
+    if not over_features(model, space):
+        return None
     chain = chain_of(model)
     if chain.steps is not None:
         return compile_pipeline(model, space)
     step = step_of(model)
-    if step is None and not takes_raw(model, space):
-        return None
     if isinstance(step, Recoding):
         step = step.on(space)
     return _compile(model, chain, step, space)

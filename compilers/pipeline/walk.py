@@ -9,9 +9,7 @@ every step; every column of levels was read off the real steps' output, and so w
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +17,7 @@ import numpy as np
 
 from mace.base.exact import nearest
 from mace.compilers.containers import Stage, column_of, matrix_of
+from mace.compilers.deployed import quiet
 from mace.compilers.library import Intake, is_a
 from mace.compilers.pipeline.rows import NAN, encoded_frame, frame_of, marker_of, probes
 from mace.compilers.pipeline.steps import At, Traced, handler, is_pipeline
@@ -30,14 +29,6 @@ from mace.space.space import Space
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Without the library's warnings: rows are tried here that nobody asked about."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        yield
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from mace.compilers.deployed import Deployed, Given, Rows, as_estimator
-from mace.compilers.library import Categories, FileType, Library, Reader, is_a
+from mace.compilers.library import Categories, FileType, Library, Opening, Reader, is_a
 from mace.compilers.sklearn import calibrated, thresholded, transformed
 from mace.compilers.sklearn.boosting import read_boosting, read_hist_boosting
 from mace.compilers.sklearn.categories import step_of, takes_raw, types_of
@@ -26,10 +27,15 @@ from mace.compilers.sklearn.mlp import read_mlp
 from mace.compilers.sklearn.naive_bayes import read_bernoulli, read_complement, read_multinomial
 from mace.compilers.sklearn.one_vs_rest import read_one_vs_rest
 from mace.compilers.sklearn.outputs import read_sum
-from mace.compilers.sklearn.skops_model import open_skops
 from mace.compilers.sklearn.stacking import read_stacking, read_votes
 from mace.compilers.sklearn.svm import read_svm
 from mace.compilers.sklearn.trees import read_forest, read_tree
+
+
+def _open_skops(path: Path, opening: Opening) -> object:
+    from mace.compilers.sklearn.skops_model import open_skops  # late: most models come in other files
+
+    return open_skops(path, opening)
 
 
 def _small(frame: Any, labels: Any) -> Any:
@@ -206,7 +212,7 @@ LIBRARY = Library(
         "sklearn.multioutput.MultiOutputClassifier": "Explain one of its outputs: mace.OneOutput(model, 0).",
         "sklearn.multioutput.MultiOutputRegressor": "Explain one of its outputs: mace.OneOutput(model, 0).",
     },
-    files=(FileType((".skops",), open_skops),),
+    files=(FileType((".skops",), _open_skops),),
     categories=Categories(step_of, takes_raw, types_of),
     small=_small,
 )

@@ -31,7 +31,7 @@ def known_versions() -> dict[str, str]:
 
 def tests(found: Mapping[str, str]) -> list[Test]:
     """The self-test, a road each, and one of each library that is installed."""
-    from mace.compilers import LIBRARIES
+    from mace.compilers import libraries
     from mace.solve.compiled import at_once
     from mace.solve.smt.process import SolverName, installed
 
@@ -50,7 +50,7 @@ def tests(found: Mapping[str, str]) -> list[Test]:
         ),
         *(
             Test(f"a model of {library.name}", partial(_read, library))
-            for library in LIBRARIES
+            for library in libraries()
             if library.small is not None and not any("not installed" in found[name] for name in library.distributions)
         ),
     ]

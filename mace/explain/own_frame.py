@@ -59,7 +59,7 @@ def check(
     within: how far numbers that the model says may lie apart; None: it is not asked, since its calls are counted.
     Rows that are not in the space, and a frame that the model does not take, tell nothing.
     """
-    from mace.compilers.pipeline.walk import quiet
+    from mace.compilers.deployed import quiet
 
     places = _some(frame)
     rows = frame.iloc[places]
@@ -108,7 +108,7 @@ def check_decisions(
     held: a frame or an array that the frame was made of; given: as for `check`. Both are asked about in one way, which
     need not be that of decisions: a booster gives probabilities.
     """
-    from mace.compilers.pipeline.walk import quiet
+    from mace.compilers.deployed import quiet
 
     places = _some(frame)
     rows, framed = frame.iloc[places], hasattr(held, "columns")

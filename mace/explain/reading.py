@@ -22,7 +22,11 @@ def read_pipeline(model: object, space: Space) -> CompiledPipeline | None:
     """A model over the space's raw columns; None for one that takes what the space encodes, and for a program."""
     if isinstance(model, (str, Path)):
         return None
-    from mace.compilers.pipeline.reader import compile_raw
+    from mace.compilers.registry import over_features
+
+    if not over_features(model, space):
+        return None
+    from mace.compilers.pipeline.reader import compile_raw  # late, as what follows a pipeline is large
 
     return compile_raw(model, space)
 
@@ -31,6 +35,10 @@ def read_encoded(model: object, table: Table, space: Space) -> CompiledPipeline 
     """A model over the columns that the space encodes, which takes numbers that are missing; None for any other."""
     if isinstance(model, (str, Path)):
         return None
+    from mace.compilers.registry import may_lack
+
+    if not may_lack(space):
+        return None
     from mace.compilers.encoded import compile_encoded
 
     return compile_encoded(model, table, space)
@@ -38,11 +46,10 @@ def read_encoded(model: object, table: Table, space: Space) -> CompiledPipeline 
 
 def _names_a_model_file(text: str | Path) -> bool:
     """Whether it is a name that `load_model` opens; no program is one word with such an ending."""
-    from mace.compilers.registry import FILE_TYPES
+    from mace.compilers.libraries import PICKLED, endings
 
-    endings = {ending for kind in FILE_TYPES for ending in kind.endings} | {".skops"}
     name = str(text).strip()
-    return "\n" not in name and name.endswith((*endings, ".joblib", ".pkl", ".pickle"))
+    return "\n" not in name and name.endswith((*endings(), *PICKLED))
 
 
 def read_model(model: object, space: Space) -> Table:

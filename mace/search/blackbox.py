@@ -20,10 +20,10 @@ from mace.base.deadline import NEVER, Deadline
 from mace.base.escape import short
 from mace.base.suggestions import few
 from mace.base.values import plain
+from mace.compilers.deployed import quiet
 from mace.compilers.model_file import ModelFile
 from mace.compilers.pipeline.rows import frame_of, markers_of, takes_features, told_apart
 from mace.compilers.pipeline.steps import is_pipeline
-from mace.compilers.pipeline.walk import quiet
 from mace.compilers.registry import deployed, library_of, names_known, types_asked
 from mace.errors import MaceError, ModelError
 from mace.search.asked import ExhaustedError

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mace.compilers.deployed import quiet
 from mace.compilers.pipeline.reader import CompiledPipeline, compile_pipeline
-from mace.compilers.pipeline.walk import quiet
 from mace.tables.decide import decides
 from mace.tables.table import Formula, decision_for
 from tests.compilers.random_pipelines import MODELS, World, world

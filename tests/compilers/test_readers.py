@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from mace.compilers import READERS, read
+from mace.compilers import read, readers
 from mace.tables.table import Ensemble, Network, class_decision
 from tests.compilers import cases
 
@@ -110,7 +110,7 @@ def test_every_reader_is_of_a_class_that_the_library_has() -> None:
 
     import sklearn.experimental.enable_halving_search_cv  # noqa: F401
 
-    for path, reader in READERS.items():
+    for path, reader in readers().items():
         package, _, name = path.rpartition(".")
         assert reader.precision
         try:

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.base.files import write_whole
@@ -30,7 +30,6 @@ from mace.certify.models import model_written
 from mace.certify.numbers import canonical
 from mace.certify.rules import holdable
 from mace.certify.statement import certifiable
-from mace.certify.writer import Certificate, certificate
 from mace.errors import CertificateError
 from mace.problem.distance import Norm
 from mace.problem.programs import rule_of
@@ -41,6 +40,9 @@ from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Oracle
 from mace.space.axes import Point
 from mace.tables.table import Formula, Network, Table
+
+if TYPE_CHECKING:
+    from mace.certify.writer import Certificate
 
 READING = "the checker was reading the proof"
 SHORT = 300_000
@@ -112,6 +114,8 @@ def recheck(bracket: Bracket, question: Question, deadline: Deadline = NEVER) ->
 def _read(question: Question, lower: Fraction | None, proof: Proof | None, deadline: Deadline) -> tuple[str, str]:
     """Why the checker refuses a proof, and why it has not read it; both are empty where it accepts."""
     assert proof is not None
+    from mace.certify.writer import certificate  # late: of trees nothing is read
+
     try:
         return objection(certificate(question, lower, None, proof, deadline=deadline), deadline, question.model), ""
     except CertificateError as error:

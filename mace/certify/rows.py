@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from mace.certify.numbers import text
-from mace.certify.statement import certifiable, statement
+from mace.certify.statement import statement
 from mace.certify.writer import Certificate, certificate
 from mace.problem.budget import started
 from mace.problem.distance import NearestRow
@@ -20,14 +20,6 @@ from mace.problem.plausibility import from_row
 from mace.problem.proof import FromRow, Leaf, Proof
 from mace.problem.question import Question
 from mace.space.axes import Point
-
-
-def unwritable(question: Question) -> str | None:
-    """Why no certificate can be written, of a question or of one for each of its rows; None if one can."""
-    distance = question.distance
-    if isinstance(distance, NearestRow) and distance.rows:
-        question = from_row(question, distance, distance.rows[0])
-    return certifiable(question)
 
 
 def rows_certificate(question: Question, claim: Fraction, witness: Point | None, proof: Proof) -> Certificate:

@@ -23,6 +23,7 @@ from mace.certify.rules import expression_of
 from mace.errors import CertificateError
 from mace.problem.distance import DistanceProgram, NearestRow, Norm, is_measured
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
+from mace.problem.plausibility import from_row
 from mace.problem.question import Question
 from mace.space.axes import Axis, GridAxis, LevelAxis, Side
 from mace.space.columns import Column
@@ -37,6 +38,14 @@ _CERTIFIABLE: Kept[str | None] = Kept(1)  # an answer asks before it is returned
 def certifiable(question: Question) -> str | None:
     """Why no certificate can be written for a question, whatever its answer; None if one can."""
     return _CERTIFIABLE.get(question, None, lambda: _certifiable(question))
+
+
+def unwritable(question: Question) -> str | None:
+    """Why no certificate can be written, of a question or of one for each of its rows; None if one can."""
+    distance = question.distance
+    if isinstance(distance, NearestRow) and distance.rows:
+        question = from_row(question, distance, distance.rows[0])
+    return certifiable(question)
 
 
 def _certifiable(question: Question) -> str | None:

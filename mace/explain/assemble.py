@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mace.certify.rows import unwritable
+from mace.certify.statement import unwritable
 from mace.explain.answer import Answer, Counterfactual
 from mace.explain.judge import Judge
 from mace.explain.proved import LONG_PROOF

@@ -41,7 +41,6 @@ from mace.explain.reading import read_model
 from mace.explain.recall import read
 from mace.explain.row_solver import RowSolver
 from mace.explain.search import Search, Searched, exclusion, least_apart
-from mace.explain.set_answer import set_answer
 from mace.explain.settings import GoalSpec, Settings
 from mace.problem import missing
 from mace.problem.distance import DistanceError, DistanceProgram
@@ -270,7 +269,7 @@ class Explainer:
             question = self._aimed(draft, goal, confirmation.decision(draft, draft.start))
             if together:
                 limits = replace(within, deadline=deadline)
-                made = set_answer(question, diversity_of(diversity), count, search, confirmation, limits)
+                made = _as_a_set(question, diversity, count, search, confirmation, limits)
                 return replace(made, seconds=now() - began, timeout=deadline.seconds)
             found: list[Searched] = []
             asked = question
@@ -410,6 +409,14 @@ class Explainer:
 
 
 __all__ = ["DistanceSpec", "Explainer", "GoalSpec", "read_distance", "read_model"]
+
+
+def _as_a_set(
+    question: Question, diversity: object, count: int, search: Search, confirmation: Confirmation, limits: Limits
+) -> Answer:
+    from mace.explain.set_answer import set_answer  # late: few ask for a set
+
+    return set_answer(question, diversity_of(diversity), count, search, confirmation, limits)
 
 
 def _clocks(whole: Deadline, count: int) -> Iterator[Deadline]:

@@ -13,7 +13,6 @@ from mace.errors import MaceError, UnreadableError
 from mace.explain.answer import Answer
 from mace.explain.explainer import Explainer
 from mace.explain.inferred import inferred
-from mace.explain.unread import Unread
 from mace.problem.distance import DistanceError
 from mace.problem.objectives import DistanceSpec, ObjectiveSpec
 from mace.search.blackbox import BlackBox
@@ -21,6 +20,8 @@ from mace.space.space import Space
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mace.explain.unread import Unread
 
 
 def explainer_of(
@@ -55,6 +56,8 @@ def explainer_of(
         frame, space, assumed = inferred(model, space)
         notes += assumed
         shared["background"] = frame if background is None else background
+    from mace.explain.unread import Unread
+
     return Unread(model, space, notes=notes, **shared)
 
 
@@ -75,7 +78,7 @@ def explain_row(
             objectives=objectives,
         )  # fmt: skip
         row = explainer.space.row(x)
-        if isinstance(explainer, Unread):
+        if not isinstance(explainer, Explainer):
             found: Answer = explainer.explain(row, oracle=oracle, timeout=deadline, **settings, **read, **asked)
             return found
         if len(asked["constrained"]) or asked["confidence"] is not None:

@@ -13,14 +13,10 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-
-from lark import Lark
-from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
+from typing import TYPE_CHECKING
 
 from mace.errors import ProgramError, Span
-from mace.language.build import Build
 from mace.language.check import check, check_rule
-from mace.language.layout import Layout
 from mace.language.show import RESERVED
 from mace.language.syntax import (
     MAX_BYTES,
@@ -38,6 +34,13 @@ from mace.language.syntax import (
     nodes_of,
     statements_of,
 )
+
+if TYPE_CHECKING:
+    from lark import Lark
+    from lark.exceptions import UnexpectedInput
+
+    from mace.language.build import Build
+    from mace.language.layout import Layout
 
 # The parser is built once; its two helpers hold the text at hand, so that one text is read at a time.
 _ONE_AT_A_TIME = threading.Lock()
@@ -136,6 +139,11 @@ def _used(inputs: Mapping[str, Sort | Input], body: list[Stmt]) -> list[Input]:
 
 @cache
 def _parser() -> tuple[Lark, Build, Layout]:
+    from lark import Lark  # late: most questions hold no text to parse
+
+    from mace.language.build import Build
+    from mace.language.layout import Layout
+
     build, layout = Build(), Layout()
     lark = Lark.open(
         "core.lark", rel_to=__file__, parser="lalr", lexer="basic", start=["program", "rule"],
@@ -152,6 +160,8 @@ def _parse(text: str, file: str, start: str) -> list[Input | Const | Stmt] | Exp
             f"{file} is longer than {MAX_BYTES // 2**20} MB", hint="Split the model, or compile it from its library."
         )
     _refuse_tabs(text, file)
+    from lark.exceptions import UnexpectedInput
+
     with _ONE_AT_A_TIME:
         lark, build, layout = _parser()
         build.file = layout.file = file
@@ -208,6 +218,8 @@ ADVICE: Mapping[str, str] = {
 
 def _human(error: UnexpectedInput, text: str, file: str, start: str) -> ProgramError:
     """What was expected, what came, and what to do."""
+    from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedToken
+
     if isinstance(error, UnexpectedCharacters):
         span = Span(file, error.line, error.column)
         return ProgramError(

@@ -29,7 +29,6 @@ from mace.solve.ensembles.cells import Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.ladders import SumTerms, cropped, terms_of
 from mace.solve.ensembles.plain import Plain
-from mace.solve.ensembles.stalled import PlainHost
 from mace.solve.ensembles.terms import Bound
 from mace.solve.protocol import Reply
 from mace.space.axes import Point
@@ -146,6 +145,7 @@ class Separable:
 
     def __init__(self, plain: Plain, terms: SumTerms) -> None:
         from mace.solve.ensembles import climbing, messages, payments
+        from mace.solve.ensembles.stalled import PlainHost  # late: most searches end without
 
         self.climbing, self.messages, self.payments = climbing, messages, payments
         self.plain, self.terms, self.host = plain, terms, PlainHost(plain)

@@ -19,6 +19,7 @@ if sys.argv[:1] == ["-m"] and "mace" in sys.orig_argv or sys.argv[:1] == [f"{sys
 
 from importlib import import_module
 from importlib.util import find_spec
+from threading import RLock
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,13 @@ class _Mace(ModuleType):
         super().__setattr__(name, value)
 
 
-sys.modules[__name__].__class__ = _Mace
+_THIS = sys.modules[__name__]
+_THIS.__class__ = _Mace
+for _name in {*FUNCTIONS} & {*globals()}:  # Another thread imported that package before the line above.
+    setattr(_THIS, _name, globals()[_name])
+
+# Two threads that first name what lies in one package would each hold a part of it and wait for the other's.
+_IMPORTING = RLock()
 
 # Public name -> the module that defines it. A name that is its own module stands for the module.
 LAZY = {
@@ -184,7 +191,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Import the public name `name` from its module, once."""
     if name in FUNCTIONS:
-        import_module(f"{__name__}.{name}")
+        with _IMPORTING:  # Python itself sets it only once, and it may have been deleted since.
+            setattr(_THIS, name, import_module(f"{__name__}.{name}"))
         return globals()[name]
     if name not in LAZY:
         if name in ELSEWHERE:
@@ -193,7 +201,8 @@ def __getattr__(name: str) -> object:
             raise AttributeError(f"module 'mace' has no attribute {name!r} before `import mace.{name}`")
         known = f"module 'mace' has no attribute {name!r}; it has {', '.join(__all__)}"
         raise AttributeError(meant(name, __all__, known))
-    module = import_module(LAZY[name])
+    with _IMPORTING:
+        module = import_module(LAZY[name])
     found = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
     globals()[name] = found
     return found

@@ -176,6 +176,55 @@ assert (files("mace.report") / "report.css").is_file() and (files("mace.verify")
     assert run.returncode == 0, run.stderr
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        """
+from unittest import mock
+import mace
+with mock.patch("mace.explain"):
+    pass
+assert mace.explain.__name__ == "explain"
+""",
+        """
+import importlib, sys
+class Early:  # as another thread would, while this one is still at the first lines of `mace`
+    def find_spec(self, name, path, target=None):
+        if name == "mace.base.views":
+            sys.meta_path.remove(self)
+            importlib.import_module("mace.explain")
+sys.meta_path.insert(0, Early())
+import mace
+assert callable(mace.explain)
+""",
+        """
+import sys, threading, time
+from importlib.machinery import PathFinder
+class Slow:
+    def find_spec(self, name, path, target=None):
+        if name == "mace.verify":
+            spec = PathFinder.find_spec(name, path, target)
+            spec.loader.create_module = lambda _: time.sleep(0.5)
+            return spec
+sys.meta_path.insert(0, Slow())
+import mace
+found = []
+threads = [threading.Thread(target=lambda n=n: found.append(getattr(mace, n))) for n in ("verify", "Verdict")]
+for thread in threads:
+    thread.start()
+    time.sleep(0.1)
+for thread in threads:
+    thread.join()
+assert len(found) == 2, found
+""",
+    ],
+    ids=["deleted", "in the middle of `import mace`", "by two threads"],
+)
+def test_a_function_is_there_however_it_was_first_named(code: str) -> None:
+    run = subprocess.run([sys.executable, "-c", code], cwd=house.ROOT, capture_output=True, text=True)
+    assert run.returncode == 0 and not run.stderr, run.stderr
+
+
 def test_every_view_is_there_and_every_view_that_is_wanted_has_a_name() -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in house.MODULES.values())
     assert sorted(set(re.findall(r'(?<![\w.])view\("([^"]+)"\)', text))) == views.names()

@@ -697,7 +697,8 @@ def test_containers_that_are_no_row_and_no_table_say_what_to_give_instead(table)
 
 
 def test_numbers_that_are_held_as_objects_are_asked_about():
-    frame = pd.DataFrame({"a": [1, 2, 3], "b": list("xyz"), "c": [1, "x", 2]}, dtype=object)
+    truths = [True, None, False]  # a column of Arrow's, or of a CSV file, with a gap
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": list("xyz"), "c": [1, "x", 2], "d": truths}, dtype=object)
     asked = [note for note in mace.Space.from_frame(frame).notes if note.startswith("please check")]
     assert [note.split(":")[1].strip() for note in asked] == ["a"] and "infer_objects()" in asked[0]
 

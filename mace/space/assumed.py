@@ -39,14 +39,14 @@ def _about(column: str, values: pd.Series[Any]) -> Iterator[str]:
     present = values.dropna()
     if present.empty:
         return
-    if values.dtype == object and pd.api.types.is_numeric_dtype(present.infer_objects().dtype):
+    if values.dtype == object and _numeric(present.infer_objects()):
         yield "are these numbers? They are held as objects, and taken for levels: frame.infer_objects() says so"
         return
     words = _words(column)
     if pd.api.types.is_datetime64_any_dtype(values.dtype) or _dates(present):
         yield "is it a date? Each one counts as a level of its own. A number of days would have an order"
         return
-    numeric = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+    numeric = _numeric(values)
     distinct = present.nunique() if numeric or present.map(_simple).all() else 0
     own = distinct >= MOSTLY * len(present) and distinct > MANY
     if (not numeric and distinct > MANY) or (own and _NAMED_ID.search(words)):
@@ -54,6 +54,13 @@ def _about(column: str, values: pd.Series[Any]) -> Iterator[str]:
         yield f"is it an identifier? It has {found}. Leave it out, or name it in `fixed`"
     elif numeric and _GROWS.search(words):
         yield f"can it fall? If it only grows with time, say increase=[{column!r}]"
+
+
+def _numeric(values: pd.Series[Any]) -> bool:
+    """Whether values have a type of numbers; truths, beside which something is missing, are objects and no numbers."""
+    import pandas as pd
+
+    return pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
 
 
 def _words(column: str) -> str:

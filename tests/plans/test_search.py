@@ -164,9 +164,10 @@ def test_a_row_that_has_the_goal_needs_no_plan() -> None:
     planner = planner_of(1)
     rows = frame_of(planner.space, np.random.default_rng(1), 30)
     x = rows[(planner.explainer.decisions(rows) == 1) & (rows.a + rows.b <= 18)].iloc[0]
-    plan = planner.plan(x, goal=1)
-    assert (plan.status, plan.cost, plan.steps) == ("optimal", 0, [])
-    assert plan.certify().check().accepted
+    for objectives in (None, ["steps", "cost"]):  # the second asks for the cheapest of those with no step
+        plan = planner.plan(x, goal=1, objectives=objectives)
+        assert (plan.status, plan.cost, plan.steps) == ("optimal", 0, [])
+        assert plan.certify().check().accepted
 
 
 def test_every_action_of_the_random_worlds_is_read() -> None:

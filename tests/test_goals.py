@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     BaggingClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
@@ -464,6 +465,25 @@ def test_margins_over_several_runners_up():
         lead = s[:, 1] - np.maximum(s[:, 0], s[:, 2])
         by = float(np.quantile(lead, 0.8))
         check(mace.Explainer(model, SPACE, background=X), f"1 by {by} in score", lead >= by)
+
+
+@pytest.mark.parametrize("labels", [TWO, THREE], ids=["two classes", "three"])
+def test_leads_of_boosted_votes_are_in_the_unit_of_the_library(labels):
+    """Its sums of weights are divided by all weights after the trees, and of two classes are half the difference."""
+    stump = DecisionTreeClassifier(max_depth=2)
+    model = fitted(AdaBoostClassifier(stump, n_estimators=6, random_state=0), labels)
+    explainer = mace.Explainer(model, SPACE, background=X)
+    s = model.decision_function(WHOLE)
+    lead = s if s.ndim == 1 else s[:, 1] - np.maximum(s[:, 0], s[:, 2])
+    steps = np.unique(lead.round(9))
+    for place in (len(steps) // 2, -2):
+        by = float(steps[place] + steps[place + 1]) / 2
+        if by > 0:
+            check(explainer, f"{model.classes_[1]} by {by} in score", lead >= by)
+    reached = explainer.explain(X.iloc[0], goal=f"{model.classes_[1]} by {float(lead.max()) + 0.1} in score")
+    assert reached.status == "infeasible"
+    missed = reached.nearest_miss()
+    assert missed.counterfactuals and abs(float(missed.levels[0].value) - 0.1) < 1e-6
 
 
 def test_sets_of_classes_and_anything_but():

@@ -57,6 +57,8 @@ def read_adaboost(model: Any) -> Ensemble:
         rule="positive" if count == 2 else "softmax",
         classes=classes,
         name=name_of(model),
+        # decision_function divides by the sum of weights; of two classes it is the difference of both votes.
+        one=float(weights.sum()) * (0.5 if count == 2 else scale),
     )
 
 

@@ -23,7 +23,7 @@ from mace.problem.goals import Classes, Margin, Probability, Value, Wanted
 from mace.problem.question import Question, program_result
 from mace.space.axes import Point
 from mace.space.space import Space
-from mace.tables.table import Formula, Label, Table
+from mace.tables.table import Ensemble, Formula, Label, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,9 +121,13 @@ class Judge(FieldsAlone):
     def numbers(self, question: Question, point: Point, wanted: Wanted) -> NDArray[Any]:
         """What the model says of a point that tells whether it has a goal: a number, or numbers of all classes."""
         if isinstance(wanted, Margin) and wanted.in_score:
-            assert not isinstance(self.table, Formula)
-            return self.table.scores(question.row(point))[None, :]
+            return self.scores(question.row(point))[None, :]
         return self.says(self._rows(question, [point]), probabilities=of_probability(wanted))
+
+    def scores(self, row: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores of a row of columns, in the library's unit; shape (outputs,)."""
+        assert not isinstance(self.table, Formula)
+        return self.table.scores(row) / (self.table.one if isinstance(self.table, Ensemble) else 1.0)
 
     def confirms(self, question: Question, point: Point) -> bool:
         """The same as `meets`, where it is not the opposite of what the model's numbers say for certain.

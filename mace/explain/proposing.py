@@ -157,7 +157,7 @@ def _asker(question: Question, judge: Judge) -> Callable[[Floats], Said]:
         if isinstance(table, Formula):
             said = np.array([judge.decide(question, chart.point(row)) for row in rows])
         else:
-            said = np.array([table.scores(question.row(chart.point(row))) for row in rows])
+            said = np.array([judge.scores(question.row(chart.point(row))) for row in rows])
         return Said.of(shortfalls(wanted, said, table.classes))
 
     def together(rows: Floats) -> Said:

@@ -179,9 +179,10 @@ def _leading(goal: Margin, table: Ensemble | Network) -> tuple[Decision, Ensembl
             return _probable(Probability(goal.label, least), table)
     if is_mean(table) or table.decisions is not None or (isinstance(table, Ensemble) and table.error):
         raise GoalError(f"`{goal}`: {table.name} compares no scores of its classes")
+    one = table.one if isinstance(table, Ensemble) else 1.0
     if table.outputs == 1:
-        least_score = goal.by - 2 * unit
+        least_score = (goal.by - 2 * unit) * one
         return ((Compare(0, None, least_score) if place else Compare(None, 0, least_score),),), table
     others = [k for k in range(len(table.classes)) if k != place]
-    moved = scores_apart(table, place, others, Fraction(goal.by), Fraction(unit))
+    moved = scores_apart(table, place, others, Fraction(goal.by) * Fraction(one), Fraction(unit) * Fraction(one))
     return (tuple(Compare(place, table.outputs + k) for k in range(len(others))),), moved

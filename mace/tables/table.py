@@ -148,6 +148,8 @@ class Ensemble:
     rule:   how scores give a class, see `class_decision`.
     decisions: one decision a class where `rule` does not say it (a calibrated model); None: the rule's.
     link:   how probabilities follow from the scores; None: no comparison of scores says it, or none is known.
+    one:    what 1 of the library's score is here, where it scales its sums afterwards, about: that this rounds is well
+            within what leads are said to. Goals and answers `in score` are in the library's.
     """
 
     trees: tuple[Tree, ...]
@@ -164,6 +166,7 @@ class Ensemble:
     error: float = 0.0
     decisions: tuple[Decision, ...] | None = None
     link: Link | None = None
+    one: float = 1.0
 
     @property
     def outputs(self) -> int:

@@ -252,12 +252,14 @@ def cheapest_pieces(
 
 
 @lean
-def turn_few(moves: Moves, lines: Array, largest: bool, norm: float, kept: float) -> float:
+def turn_few(moves: Moves, lines: Array, largest: bool, free: bool, norm: float, kept: float) -> float:
     """Turn the directions of these multipliers to their subgradients; returns `norm` with what they add to it.
 
-    largest: whether the largest change has a cost, without which the multipliers of axes stay 0.
+    largest: whether the largest change has a cost, without which the multipliers of axes stay 0. free: see `ascend`.
     """
     for c in range(len(moves.goal)):
+        if free and len(moves.goal) == 1:
+            break
         moves.goal_way[c] = moves.goal[c] / moves.unit[c] + kept * moves.goal_way[c]
         norm += moves.goal_way[c] * moves.goal_way[c]
     if largest:
@@ -275,10 +277,18 @@ def turn_few(moves: Moves, lines: Array, largest: bool, norm: float, kept: float
 
 
 @lean
-def step_few(moves: Moves, goal: Array, shares: Array, lines: Array, largest: bool, step: float) -> None:
+def step_few(
+    moves: Moves, goal: Array, shares: Array, lines: Array, largest: bool, free: bool, step: float
+) -> None:  # fmt: skip
     """Move these multipliers along their directions; all stay >= 0, and those of axes at most 1 together."""
+    before = after = 0.0
     for c in range(len(goal)):
+        before += goal[c] * moves.unit[c]
         goal[c] = max(0.0, goal[c] + step * moves.goal_way[c] / moves.unit[c])
+        after += goal[c] * moves.unit[c]
+    if free:
+        for c in range(len(goal)):
+            goal[c] = goal[c] * (before / after) if after > 0.0 else before / (len(goal) * moves.unit[c])
     if largest:
         for j in range(len(shares)):
             shares[j] += step * moves.share_way[j]
@@ -301,12 +311,13 @@ def to_shares(begin: Array, end: Array, taken: Array) -> None:
 @compiled
 def ascend(
     frame: RelaxationArrays, active: Active, prices: Array, goal: Array, shares: Array, lines: Array, size: float,
-    target: float, rounds: int, largest: bool, length: float, kept: float, patient: int, shorter: float,
+    target: float, rounds: int, largest: bool, free: bool, length: float, kept: float, patient: int, shorter: float,
 ) -> Climbed:  # fmt: skip
     """Better multipliers than the given ones for what `active` leaves open.
 
     prices: (R,) and goal: (C,), per scaled gain, in units; shares: (J,). size: units by which steps are measured.
     target: a bound that is good enough, in units; `rounds` at most. largest: whether the largest change has a cost.
+    free: nothing has one, so that with all multipliers the bound doubles too; those of comparisons keep their size.
     length: of the first steps, as a part of Polyak's. kept: this part of the last direction goes on in the next one.
     patient: rounds without a better bound, after which steps get `shorter` times as long.
     Long because each round is one pass over leaves, pieces and rows, and its arrays are made once: in parts that are
@@ -368,12 +379,12 @@ def ascend(
                 break
             before = best
         lift(frame, active, chosen, change)
-        norm = turn_few(moves, lines, largest, turn_to(price, change, way, seen, share, np.float32(kept)), kept)
+        norm = turn_few(moves, lines, largest, free, turn_to(price, change, way, seen, share, np.float32(kept)), kept)
         if norm == 0.0:
             break
         step = length * (1.01 * aim - total) / norm
         step_by(price, share, step)
-        step_few(moves, goal, shares, lines, largest, step)
+        step_few(moves, goal, shares, lines, largest, free, step)
     every = np.zeros(len(prices), prices.dtype)
     for i in range(open_rows):
         every[active.number[i]] = best_price[i] * size

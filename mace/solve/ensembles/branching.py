@@ -15,16 +15,20 @@ and in a long search then the neighbourhood of the best one: the nearer it is, t
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import repeat
+from typing import NamedTuple
 
 import numpy as np
 
 from mace.problem.proof import Leaf, Narrow, Priced, Prices, Proof, ProofNode, Split, preorder
 from mace.solve.ensembles.ascent import Climbed
+from mace.solve.ensembles.balls import sums_nothing
 from mace.solve.ensembles.cells import Forest, Grounded
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.enclosing import Shell, around, inside, shells_of
 from mace.solve.ensembles.frame import Active
 from mace.solve.ensembles.priced import Closing, Host, Narrowing, Part, PricedNode, Way
 from mace.solve.ensembles.relaxation import Effort, Exact, Pace, Relaxation
@@ -50,7 +54,19 @@ ROUNDED = (
     (8, 3e-3), (9, 2e-3), (10, 2e-3), (10, 5e-4), (11, 1e-3), (11, 5e-4), (12, 5e-4), (13, 3e-4), (14, 2e-4),
     (18, 2e-5), (26, 0.0), (36, 0.0),
 )  # fmt: skip
+# So many smaller balls are looked at, for a part of the time left: between the radius of one that prices close and that
+# of one which they do not.
+BALLS, AT_MOST = 6, 0.25
+FREE = Effort(rounds=600, aim=1.0, step=0.5, pace=Pace(0.9, 6, 0.85))  # in each of them
 FINEST = ROUNDED[-2:]  # of boxes that stay open
+
+
+class Ball(NamedTuple):
+    """A ball that prices close: its radius, a scaled distance, what it leaves out, and its box with the prices."""
+
+    radius: int
+    shells: list[Shell]
+    node: PricedNode
 
 
 class Branching:
@@ -59,11 +75,14 @@ class Branching:
     def __init__(self, grounded: Grounded, forest: Forest, host: Host) -> None:
         self.grounded, self.host = grounded, host
         self.size = Fraction(host.limit, grounded.scale)
-        first = Relaxation(grounded, forest, 0, self.size, host.deadline)
+        free = sums_nothing(grounded.ground)
+        first = Relaxation(grounded, forest, 0, self.size, host.deadline, free=free)
         others = range(1, len(grounded.aim.begin) - 1)
         self.relaxations = [first, *(first.beside(grounded, forest, part) for part in others)]
         self.doubtful: Fraction | None = None
         self.root: PricedNode | None = None
+        self.shells: list[Shell] = []  # what the first box leaves out, of what is too far
+        self.ball: Ball | None = None
         self.heap: list[tuple[int, int, PricedNode]] = []
         self.nodes, self.why, self.paused, self.prepared = 0, "", False, False
         self.first: Effort | None = None  # what is still to be spent on the first box
@@ -87,6 +106,12 @@ class Branching:
             lengths = (len(column) for column in (zero.prices, zero.goal, zero.shares, zero.lines))
             nothing.append(Part(0, zero, Climbed(0.0, *map(np.zeros, (*lengths, 0, 0)))))
         left = self.host.deadline.left()
+        if self.relaxations[0].free:
+            self.root = root = self._by_balls(nothing, known)
+            self._push(root)
+            if not self.host.deadline.over:
+                self._round(root)
+            return root.key
         root = self._solved(nothing, GLANCE)
         self.first = FIRST._replace(rounds=self._first_rounds(left))
         if root.key >= PROMISING * known:
@@ -97,13 +122,43 @@ class Branching:
             self._round(root)
         return root.key
 
-    def _solved(self, parts: Iterable[Part], effort: Effort) -> PricedNode:
-        """The box of all allowed points, with better prices than the given ones."""
-        ground = self.grounded.ground
-        low, high = ground.low.astype(np.int64), ground.high.astype(np.int64)
-        opened = [relaxation.open(low, high, self.host.limit) for relaxation in self.relaxations]
+    def _solved(
+        self, parts: Iterable[Part], effort: Effort, shells: Sequence[Shell] = (), limit: int | None = None
+    ) -> PricedNode:
+        """The box of all allowed points, with better prices than the given ones.
+
+        shells: without these; limit: for points nearer than this, in the place of the host's limit.
+        """
+        low, high = inside(self.grounded.ground, shells)
+        opened = [one.open(low, high, self.host.limit if limit is None else limit) for one in self.relaxations]
         better = self._better(parts, opened, effort)
         return PricedNode(low, high, self.host.key_of(low, high), better)
+
+    def _by_balls(self, nothing: Sequence[Part], known: int) -> PricedNode:
+        """The box of the ball in which a nearer point must lie. If prices do not close it, those of the largest smaller
+        ball that they do close bound it from below; known: a key that is proved."""
+        ground, limit, left = self.grounded.ground, self.host.limit, self.host.deadline.left()
+        self.shells = shells_of(ground, limit)
+        root = self._solved(nothing, FREE, self.shells)
+        low, high, parts = known, limit, root.parts
+        for _ in range(self._balls(left) if root.key < limit else 0):
+            middle = (low + high) // 2
+            shells = shells_of(ground, middle)
+            node = self._solved(parts, FREE, shells, middle)
+            if node.key >= limit:
+                low, self.ball = middle, Ball(middle, shells, node)
+            else:
+                high = middle
+        if self.ball is not None:
+            root.parts = tuple(replace(part, key=max(part.key, self.ball.radius)) for part in root.parts)
+        return root
+
+    def _balls(self, before: float | None) -> int:
+        """How many smaller balls there is time for after the first; before: the seconds that were left before that."""
+        left = self.host.deadline.left()
+        if before is None or left is None or before <= left:
+            return BALLS
+        return min(BALLS, int(AT_MOST * left / (before - left)))
 
     def _solved_on(self, root: PricedNode) -> PricedNode:
         """The same box after all the rounds that it is worth, unless it had them before."""
@@ -150,7 +205,8 @@ class Branching:
             return parent
         climbed = relaxation.climb(active, start or parent.climbed, effort, self.host.limit)
         best: Part | None = None
-        for digits, smallest in ROUNDED if climbed.value >= relaxation.units(self.host.limit) else FINEST:
+        least = 0.0 if relaxation.free else relaxation.units(self.host.limit)
+        for digits, smallest in ROUNDED if climbed.value >= least else FINEST:
             exact = relaxation.exact(climbed, digits, smallest)
             key = relaxation.key(relaxation.bound(exact, active), self.grounded.width == 0)
             if best is None or key > best.key:
@@ -158,7 +214,9 @@ class Branching:
             if key >= self.host.limit:
                 break
         assert best is not None
-        return best if best.key >= parent.key else Part(parent.key, parent.exact, climbed)
+        if best.key >= parent.key:
+            return best
+        return Part(parent.key, best.exact if relaxation.free else parent.exact, climbed)
 
     def _side(self, node: PricedNode, look: Look, cut: Candidate, side: int, place: int, near: int) -> Part:
         """One part of the goal on one side of a cut, with prices of its own; near: the distance of the side itself."""
@@ -260,8 +318,7 @@ class Branching:
             child = PricedNode(*half, near[side], own, node, waited=node.waited + 1)
             self.tightening.narrow(child, look.opened)
             children.append(child)
-            gained = max(0, min(child.key, self.host.limit) - node.key) / self.grounded.scale
-            self.trials.learn(cut, side, gained)
+            self.trials.learn(cut, side, self._gained(node, child))
             if child.key < self.host.limit:
                 self._push(child)
                 if self.nodes < OFFERS and not self.host.deadline.over:
@@ -269,6 +326,16 @@ class Branching:
             else:
                 child.forget()
         node.children, node.parts = tuple(children), ()
+
+    def _gained(self, node: PricedNode, child: PricedNode) -> float:
+        """By how much the bound of one side of a box is better than its own."""
+        first = self.relaxations[0]
+        if not first.free:
+            return max(0, min(child.key, self.host.limit) - node.key) / self.grounded.scale
+        most = first.wanted(self.host.limit)
+        closed = child.key >= self.host.limit
+        after = most if closed else min(min(part.climbed.value for part in child.parts), most)
+        return max(0.0, after - min(part.climbed.value for part in node.parts)) * 2.0**-first.bits
 
     def _round(self, node: PricedNode) -> None:
         """Offer the points that the shares of each part of the goal are nearest to."""
@@ -301,22 +368,24 @@ class Branching:
         """The tree of all boxes, in preorder; open ones are closed by their prices, at the bound that is claimed."""
         assert self.root is not None
         claim = min(self.key, self.host.limit)
-        way = Way(self.relaxations, claim)
+        way, root, shells = Way(self.relaxations, claim), self.root, self.shells
+        if self.ball is not None and claim <= self.ball.radius:
+            root, shells = self.ball.node, self.ball.shells
 
         def closing(node: PricedNode) -> Leaf | Priced:
-            if node.near >= min(part.key for part in node.parts):
+            if not node.parts or node.near >= min(part.key for part in node.parts):
                 return Leaf("distance")
             triples = zip(self.relaxations, node.parts, way.to(node)[-1], strict=True)
             return Priced(tuple(self._written(one, part.exact, active, claim) for one, part, active in triples))
 
         def opening(node: PricedNode) -> list[ProofNode]:
             first = self.relaxations[0]
-            found: list[ProofNode] = [first.written_cliques()] if node.parent is None and first.cliques else []
+            found: list[ProofNode] = [first.written_cliques()] if node is root and first.cliques else []
             if node.narrowing is not None:
                 found.append(self._narrowed(node, node.narrowing, way.to(node)[0], claim))
             return found
 
-        return preorder(self.root, closing, opening)
+        return preorder(around(self.grounded.ground, shells, root), closing, opening)
 
     def _narrowed(self, node: PricedNode, before: Narrowing, opened: list[Active], claim: int) -> Narrow:
         """How the narrowing of a box is written. opened: what it left open before."""
@@ -349,5 +418,5 @@ class Branching:
         for digits, smallest in () if active.empty else ROUNDED:
             fewer = relaxation.coarser(exact, digits, smallest)
             if proves(fewer):
-                return relaxation.prices(fewer, active)
-        return relaxation.prices(exact, active)
+                return relaxation.prices(fewer, active, claim)
+        return relaxation.prices(exact, active, claim)

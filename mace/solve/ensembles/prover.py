@@ -52,6 +52,8 @@ LATER, BEHIND = 20, 6.0
 # better than its own have a part of these walks; deeper ones have so many times as many, after which a search ends more
 # often.
 SOME_LEAVES, SHALLOW, LESS_PATIENCE, DEEPER_PATIENCE = 1000, 8, 0.4, 2
+# Where only the largest change counts, boxes are searched several times as fast, and most that are hard for ascent too.
+PATIENT = 20
 A_GLANCE, MANY = 150, 5000  # boxes of a search of sums before the plain one has a try, and in all
 _SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
 
@@ -260,6 +262,11 @@ def _patience(search: Plain) -> list[tuple[int, Handover]]:
     if search.leaves > FEW_LEAVES:
         first = MUCH_PATIENCE * PATIENCE
         return [(first, Handover(AHEAD)), (MORE_PATIENCE * first, Handover(behind=BEHIND))]
+    from mace.solve.ensembles.balls import sums_nothing
+
+    if sums_nothing(search.grounded.ground):
+        first = PATIENT * PATIENCE
+        return [(first, Handover()), (LATER * first, Handover(behind=BEHIND))]
     first = PATIENCE
     if search.leaves > SOME_LEAVES:
         first = int(PATIENCE * (LESS_PATIENCE if search.grounded.depth <= SHALLOW else DEEPER_PATIENCE))

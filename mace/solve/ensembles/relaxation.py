@@ -39,6 +39,7 @@ from mace.solve.ensembles.walk import new_box
 DIGITS = 40  # binary digits of the limit in units, and of a multiplier of a comparison
 MOST_BITS = 56  # a distance of 1 in units still leaves room for sums
 HUGE = 2**62
+MARGIN = 2e-3  # of what trees may gain, by which a goal is to be missed
 FAINT = 3e-5  # of the limit; cliques whose prices are less are not looked at below
 
 
@@ -112,12 +113,15 @@ class Columns(NamedTuple):
 class Relaxation:
     """One part of the goal of one question, for a forest that was cut down (`shrink`): every test divides its box.
 
+    free: nothing costs anything, so that any bound above 0 proves that a box holds no point with the part of the goal:
+    it can be multiplied. Of a distance that is the largest change alone, boxes of balls are asked that.
     Raises TimeOverError: the rows of a large forest take seconds.
     """
 
     def __init__(
-        self, grounded: Grounded, forest: Forest, part: int, size: Fraction, deadline: Deadline = NEVER
-    ) -> None:
+        self, grounded: Grounded, forest: Forest, part: int, size: Fraction, deadline: Deadline = NEVER, *,
+        free: bool = False,
+    ) -> None:  # fmt: skip
         # size, about the distance that is to be proved, has `DIGITS` digits in units of 2^-bits.
         self.bits = min(DIGITS - math.frexp(float(size) or 1.0)[1], MOST_BITS)
         self.ground, self.scale, self.exponent = grounded.ground, grounded.scale, grounded.aim.exponent
@@ -128,7 +132,8 @@ class Relaxation:
         self._aimed(grounded, forest, part)
         self.first_leaf = np.flatnonzero(np.diff(self.tree, prepend=-1))
         self.columns = _columns(self.ground, forest)
-        self.largest = bool(self.ground.top.any() or self.ground.level_top.any())
+        self.free = free
+        self.largest = not free and bool(self.ground.top.any() or self.ground.level_top.any())
         self.spots = Spots(grounded, self.bits)
         self.lines = grounded.lines
         self.sides, self.leaf_of, self.row_of = self._sides(_entered(grounded, forest), low, high, deadline)
@@ -293,10 +298,24 @@ class Relaxation:
     def climb(self, active: Active, start: Climbed, effort: Effort, limit: int) -> Climbed:
         """Better multipliers than given ones, by dual ascent towards a scaled distance."""
         rounds, aim, step, pace = effort
+        goal = self._paying() if self.free and not start.goal.any() else start.goal
         return ascend(
-            self.framed, active, self._each(start.prices), start.goal, start.shares, start.lines, float(1 << DIGITS),
-            aim * self.units(limit), rounds, self.largest, step, *pace,
+            self.framed, active, self._each(start.prices), goal, start.shares, start.lines, float(1 << DIGITS),
+            aim * self.wanted(limit), rounds, self.largest, self.free, step, *pace,
         )  # fmt: skip
+
+    def _paying(self) -> Array:
+        """Multipliers of comparisons to start from, where nothing has a cost that they could be measured by.
+
+        With them what a tree may gain changes by a tenth of a price, in the mean, as in the units of `gains_of`.
+        """
+        bounds = [op.reduceat(self.gain, self.first_leaf, axis=1) for op in (np.maximum, np.minimum)]
+        spread = (bounds[0] - bounds[1]).sum(axis=1, dtype=np.float64)
+        return np.asarray(np.ldexp(len(self.first_leaf) / (10 * np.maximum(spread, 1.0) * len(spread)), DIGITS))
+
+    def wanted(self, limit: int) -> float:
+        """The bound, in units, that an ascent aims at, to prove a scaled distance."""
+        return MARGIN * len(self.first_leaf) / 10 * float(1 << DIGITS) if self.free else self.units(limit)
 
     def _each(self, prices: Array) -> Array:
         """Prices by row, 0 for cliques that came later."""
@@ -360,31 +379,40 @@ class Relaxation:
 
     def enough(self, limit: int, whole: bool) -> int:
         """The least bound whose key is a scaled distance, or more; whole: as in `key`."""
+        return 1 if self.free else self._enough(limit, whole=whole)
+
+    def _enough(self, limit: int, *, whole: bool) -> int:
         unit = Fraction(2) ** self.bits / self.scale
         return math.floor((limit - 1) * unit) + 1 if whole else math.ceil(limit * unit)
 
     def key(self, bound: int, whole: bool) -> int:
         """The scaled distance that a bound proves; whole: every distance is whole, so that the next one counts."""
-        if bound == ANYTHING:
+        if bound == ANYTHING or (self.free and bound > 0):
             return HUGE
         scaled = bound * self.scale * Fraction(2) ** -self.bits
         return max(0, min(HUGE, math.ceil(scaled) if whole else math.floor(scaled)))
 
-    def prices(self, exact: Exact, active: Active) -> Prices:
-        """What a certificate says of the multipliers in a box; those of sides that no cut divides are left out."""
+    def prices(self, exact: Exact, active: Active, limit: int = 0) -> Prices:
+        """What a certificate says of the multipliers in a box; those of sides that no cut divides are left out.
+
+        limit: the scaled distance that those of a `free` relaxation are to prove.
+        """
         known = active.number[active.number < len(exact.prices)]
         used = known[exact.prices[known] > 0]
         used, cliques = used[used < len(self.sides.tree)], used[used >= len(self.sides.tree)]
         trees = self.sides.tree[used]
         nodes = self.sides.node[used] - self.roots[trees]
-        unit = Fraction(2) ** (exact.coarse - self.bits)
-        factor = Fraction(2) ** (self.exponent - self.bits)
+        # Where any bound above 0 can be multiplied, one unit becomes enough.
+        times = Fraction(2) ** (self._enough(limit, whole=False).bit_length() if self.free else 0)
+        unit = times * Fraction(2) ** (exact.coarse - self.bits)
+        factor = times * Fraction(2) ** (self.exponent - self.bits)
         order = np.lexsort((nodes, trees))
         written = zip(*(column[order].tolist() for column in (trees, nodes, exact.prices[used])), strict=True)
         shares = {j: Fraction(share) for j, share in enumerate(exact.shares.tolist()) if share}
         goal = tuple(Fraction(q) * factor for q in exact.goal.tolist())
         priced = zip((cliques - len(self.sides.tree)).tolist(), exact.prices[cliques].tolist(), strict=True)
-        return Prices(goal, shares, unit, tuple(written), rules=self.spots.rules(exact.lines), cliques=tuple(priced))
+        rules = self.spots.rules(exact.lines * float(times))
+        return Prices(goal, shares, unit, tuple(written), rules=rules, cliques=tuple(priced))
 
     def written_cliques(self) -> Cliques:
         """What a certificate says of the cliques."""

@@ -50,9 +50,8 @@ def relaxed(plain: Plain, handover: Handover) -> Reply | None:
 
 def _begun(plain: Plain, handover: Handover) -> Branching | None:
     """The relaxation of what the plain search leaves open; None where it promises too little."""
-    axes = plain.grounded.ground
-    if plain.deadline.over or not plain.bound.distance or not (axes.part.any() or axes.level_part.any()):
-        return None  # without a radius there is nothing to spend; the largest change alone is no sum
+    if plain.deadline.over or not plain.bound.distance:
+        return None  # without a radius there is nothing to spend
     if plain.leaves > MOST_LEAVES:
         return None
     host = PlainHost(plain)

@@ -146,7 +146,7 @@ class Trials:
             return None
         relaxation, part = self.relaxations[look.place], node.parts[look.place]
         active = relaxation.open(*self.half(node, cut, side), look.limit, look.opened[look.place])
-        most = relaxation.units(look.limit)
+        most = relaxation.wanted(look.limit)
         climbed = None if active.empty else relaxation.climb(active, part.climbed, TRIAL, look.limit)
         value = most if climbed is None else min(climbed.value, most)
         return Trial(active, climbed, max(0.0, value - part.climbed.value) * math.ldexp(1.0, -relaxation.bits))

@@ -123,6 +123,14 @@ def test_answering_begins_without_our_own_files_that_few_models_need() -> None:
     assert run.stdout.split() == []
 
 
+def test_no_file_of_ours_asks_for_a_public_name_while_it_is_imported() -> None:
+    """Two threads may then wait for each other: for a file, and for the lock under which public names are imported."""
+    for path in house.MODULES.values():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module == "mace":
+                assert not {alias.name for alias in node.names} & {*mace.LAZY, *mace.FUNCTIONS}, path
+
+
 @pytest.mark.parametrize("name", mace.__all__)
 def test_a_public_name_is_found_where_it_is_said_to_be(name: str) -> None:
     assert name in dir(mace)

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mace import datasets
 from mace.audit.record import Record
 from mace.audit.several import Part
+from mace.datasets import load
 from mace.reproduce.methods import Proposing
 from mace.reproduce.recourse.printed import DATA, NORMS
 from mace.reproduce.work import Work
@@ -82,7 +82,7 @@ def trained(data: str, kind: str) -> Trained:
     import pandas as pd
     from sklearn.model_selection import train_test_split
 
-    dataset = datasets.load(data)
+    dataset = load(data)
     space = dataset.free_space
     outcomes = [dataset.frame[dataset.y == label] for label in (0, 1)]
     count = min(map(len, outcomes))

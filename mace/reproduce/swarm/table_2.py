@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mace import datasets, metrics
 from mace.audit.record import FAILURES, Record
 from mace.audit.several import Part
+from mace.datasets import load
 from mace.datasets.wide import wide
+from mace.metrics import coverage, diversity, proximity, sparsity
+from mace.metrics import valid as which_valid
 from mace.reproduce.answers import Proved, Several, frame_of, points
 from mace.reproduce.entry import Entry
 from mace.reproduce.methods import FOUND
@@ -98,7 +100,7 @@ def table(name: str) -> SplitTable:
     from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 
     if name == "compas":
-        known = datasets.load(name)
+        known = load(name)
         x, y, goal, space, groups = known.X, known.y, known.goal, known.free_space, None
         notes: tuple[str, ...] = (
             "compas: 5,278 rows and 5 features here; the paper's 13 continuous ones are not stated.",
@@ -177,11 +179,11 @@ def _measured(
     """The table's five measures of a method, its distance over the proved optimum, how many answers, seconds."""
     frame = frame_of(records, asked)
     space, train = made.space, made.train
-    good = metrics.valid(made.model, space, frame, made.goal)
+    good = which_valid(made.model, space, frame, made.goal)
     valid = frame[good]
-    near, wide_ = metrics.proximity(asked, valid, space, train), metrics.diversity(asked, valid, space, train)
-    values = [near, metrics.sparsity(asked, valid, space), wide_, wide_ / near if near else float("nan")]
-    values.append(metrics.coverage(asked, valid, space, asked=ANSWERS))
+    near, wide_ = proximity(asked, valid, space, train), diversity(asked, valid, space, train)
+    values = [near, sparsity(asked, valid, space), wide_, wide_ / near if near else float("nan")]
+    values.append(coverage(asked, valid, space, asked=ANSWERS))
     paper = printed().get((data, method), [None] * len(MEASURES))
     every, first = _ratios(records, ours)
     final = sum(record.status == "optimal" for record in ours)

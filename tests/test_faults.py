@@ -472,7 +472,7 @@ def test_a_signal_while_the_commands_are_imported_ends_in_one_line(name, number,
     assert (ran.returncode, ran.stderr) == (code, f"mace: {word}\n")
 
 
-@pytest.mark.parametrize("name", ["mace.audit", "mace.base.deadline", "mace.verify"])
+@pytest.mark.parametrize("name", ["mace.base.views", "mace.base.deadline", "mace.base.suggestions"])
 def test_ctrl_c_while_the_package_is_imported_for_a_command_ends_without_a_traceback(name, tmp_path):
     stop = INTERRUPTED.format(name=name, number=int(signal.SIGINT)).partition("from mace")[0]
     (tmp_path / "sitecustomize.py").write_text(stop)

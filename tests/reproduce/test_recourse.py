@@ -40,7 +40,7 @@ def small():
 
 @pytest.fixture
 def generated(small, monkeypatch):
-    monkeypatch.setattr(setting.datasets, "load", lambda name: small)
+    monkeypatch.setattr(setting, "load", lambda name: small)
     setting.trained.cache_clear()
     yield
     setting.trained.cache_clear()

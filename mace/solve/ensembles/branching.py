@@ -142,7 +142,7 @@ class Branching:
         root = self._solved(nothing, FREE, self.shells)
         low, high, parts = known, limit, root.parts
         for _ in range(self._balls(left) if root.key < limit else 0):
-            middle = (low + high) // 2
+            middle = low + (high - low) // 2
             shells = shells_of(ground, middle)
             node = self._solved(parts, FREE, shells, middle)
             if node.key >= limit:

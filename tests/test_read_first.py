@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 
 import mace
@@ -20,8 +20,9 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.certify import recheck
 from mace.certify.writer import Certificate
 from mace.explain import averaged
-from mace.problem.proof import Proof, Tighten
+from mace.problem.proof import GoalPart, Proof, Tighten
 from mace.proofs.check import check
+from mace.solve.ensembles import parted, prover
 from mace.solve.networks import search
 from tests.clocks import Hand
 
@@ -94,6 +95,19 @@ def test_so_is_one_of_which_no_certificate_can_be_written(
     monkeypatch.setattr(recheck, "certifiable", lambda _: "the checker does not know it")
     answer = mace.explain(network, SPACE, X.iloc[0], goal=not network.predict(X.to_numpy())[0])
     assert answer.status == "optimal" and not tightened(answer.proof)
+
+
+def test_a_proof_by_parts_about_trees_holds_no_floats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That no part of the goal is left closes its last box; it was read as a box that floats empty, and a booster of
+    three classes had, at a time limit, no bound at all."""
+    for module, name, value in ((prover, "PATIENCE", 0), (parted, "MOST", 2.0)):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(recheck, "objection", lambda *_: pytest.fail("the checker was asked about trees"))
+    classes = (3 * X.iloc[:, 0] + rng.random(len(X))).astype(int).clip(0, 2)
+    booster = GradientBoostingClassifier(n_estimators=5, max_depth=3, random_state=0).fit(X.to_numpy(), classes)
+    answer = mace.explain(booster, SPACE, X.iloc[0])
+    assert any(isinstance(node, GoalPart) for node in answer.proof or ())
+    assert answer.status == "optimal" and check(answer.certificate.data).accepted
 
 
 def test_so_is_every_level(network: MLPClassifier, unread: list[bool]) -> None:

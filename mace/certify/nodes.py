@@ -120,6 +120,8 @@ def node_text(node: ProofNode, question: Question) -> list[Any]:
             # The order of the sums is not known, and does not matter: the prover closes such a cell only where they are
             # exact in any order. Then the sum of the leaves that are left misses, too.
             return ["trees"]
+        case Leaf(rule="divided"):
+            return ["empty"]
         case Leaf(rule=rule, number=number):
             return [rule, int(number)] if rule in ("avoid", "rule") else [rule]
         case Dual(parts=parts):

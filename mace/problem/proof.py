@@ -46,9 +46,13 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf that needs no more than its rule, see FORMAT.md; `number` picks one rule or one excluded region."""
+    """A leaf that needs no more than its rule, see FORMAT.md; `number` picks one rule or one excluded region.
 
-    rule: Literal["empty", "distance", "trees", "cell", "avoid", "rule", "changes"]
+    "divided" is written as "empty": every part of the goal was taken by a `GoalPart`, so that none is left. A prover
+    says "empty" of a box that its bounds empty, which may be floats.
+    """
+
+    rule: Literal["empty", "divided", "distance", "trees", "cell", "avoid", "rule", "changes"]
     number: int = 0
 
 

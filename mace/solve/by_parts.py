@@ -99,7 +99,7 @@ def chained(proofs: Sequence[Proof | None]) -> Proof | None:
         if proof is None:
             return None
         found += [GoalPart(part), *proof]
-    return [*found, Leaf("empty")]
+    return [*found, Leaf("divided")]
 
 
 def stopped(reply: Reply, deadline: Deadline) -> bool:

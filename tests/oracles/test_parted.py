@@ -158,7 +158,7 @@ def test_the_pieces_of_a_proof_are_those_of_its_parts() -> None:
     cut, leaf = Split(0, 1), Leaf("trees")
     proofs = [[cut, leaf, leaf], [leaf], [cut, cut, leaf, leaf, leaf], [leaf]]
     whole = by_parts.chained(proofs)
-    assert whole is not None and whole[-1] == Leaf("empty")
+    assert whole is not None and whole[-1] == Leaf("divided")
     assert [whole[piece.begin : piece.end] for piece in pieces(whole)] == proofs
     assert [piece.part for piece in pieces(whole)] == [0, 1, 2, 3]
     assert pieces([cut, leaf, leaf]) == [(None, 0, 3)]
@@ -189,7 +189,7 @@ def test_what_parts_say_together() -> None:
         return by_parts.together([by_parts.Turn(reply, paused=False) for reply in replies], best, distance, within)
 
     leaf: Proof = [Leaf("trees")]
-    assert told(Refuted(leaf), Refuted(leaf)) == Refuted([GoalPart(0), *leaf, GoalPart(1), *leaf, Leaf("empty")])
+    assert told(Refuted(leaf), Refuted(leaf)) == Refuted([GoalPart(0), *leaf, GoalPart(1), *leaf, Leaf("divided")])
     found = told(Found((5,), Fraction(5), leaf), Refuted(leaf), best=(5,))
     assert isinstance(found, Found) and (found.lower, found.why) == (5, "")
     stopped = Unknown("time limit", Fraction(2), leaf, ProvedBound(Fraction(1), leaf))

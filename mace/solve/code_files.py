@@ -59,6 +59,7 @@ SOURCES = (
     "ensembles/pruning.py",
     "ensembles/search.py",
     "ensembles/separating.py",
+    "ensembles/sweeping.py",
     "ensembles/undecided.py",
     "ensembles/walk.py",
     "networks/aims.py",

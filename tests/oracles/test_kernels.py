@@ -12,7 +12,7 @@ import pytest
 from mace.base.deadline import NEVER
 from mace.problem.distance import norm
 from mace.problem.question import Question
-from mace.solve.ensembles import ascent, balls, greedy, inherited, pruning, walk
+from mace.solve.ensembles import ascent, balls, greedy, inherited, pruning, sweeping, walk
 from mace.solve.ensembles.cells import Grounded, ground
 from mace.solve.ensembles.frame import Active, RelaxationArrays, on_side, payments
 from mace.solve.ensembles.relaxation import Relaxation
@@ -166,14 +166,14 @@ def test_a_sweep_gives_the_sums_of_every_cell_of_an_axis_below_a_limit(seed: int
     _, made = grounded(seed)
     every, forest = made.ground, made.forest
     box = whole(made)
-    total = np.zeros((len(made.aim.need), len(every.at) + every.order.shape[1] + 4), np.int64)
-    rows = np.zeros((made.depth + 4, 3), np.int64)
+    room = sweeping.room(made)
+    sweeping.follow(every, forest, made.aim, 0, box.near, room)
     for axis in range(len(made.axes)):
         count = int(every.high[axis]) + 1 if every.grid[axis] else every.order.shape[1]
         cells = [cell for cell in range(count) if greedy.allowed(every, axis, cell)]
-        costs = {cell: int(sum(greedy.cost(every, axis, cell))) for cell in cells}
+        costs = {cell: int(sum(sweeping.cost(every, axis, cell))) for cell in cells}
         for limit in (NO_LIMIT, *sorted(set(costs.values()))[1::3]):
-            swept = greedy.sweep(every, forest, made.aim, 0, box.near, axis, limit, rows, total)
+            swept = sweeping.sweep(every, forest, made.aim, 0, box.near, axis, limit, room)
             for cell in cells:
                 if not swept.first <= cell < swept.end:
                     assert costs[cell] >= limit
@@ -182,7 +182,7 @@ def test_a_sweep_gives_the_sums_of_every_cell_of_an_axis_below_a_limit(seed: int
                 point[axis] = cell
                 leaves = [walk.leaf_of(every, forest, root, point) for root in forest.roots.tolist()]
                 for place in range(made.aim.begin[1]):
-                    assert total[place, cell] == forest.gain[made.aim.part_of[place], leaves].sum()
+                    assert room.total[place, cell] == forest.gain[made.aim.part_of[place], leaves].sum()
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -18,7 +18,8 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.solve.compiled import compiled, interruptible, lean
 from mace.solve.ensembles.cells import Aim, Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.greedy import SweepRoom, accepted, allowed, cost, cost_of, missing, room, sweep, window
+from mace.solve.ensembles.greedy import accepted, allowed, cost_of, missing
+from mace.solve.ensembles.sweeping import SweepRoom, cost, follow, room, sweep, window
 from mace.solve.ensembles.walk import Box, Stack, best_leaf, leaf_of, measure, new_box, new_stack, shrink
 
 FINE = 64  # the radius is bisected to this part of it
@@ -83,9 +84,10 @@ def ascend(ground: Ground, forest: Forest, aim: Aim, part: int, limit: int, room
     Returns whether the point has the goal then.
     """
     still = 0
+    follow(ground, forest, aim, part, point, room)
     for turn in range(ROUNDS * len(point)):
         axis = turn % len(point)
-        cells = sweep(ground, forest, aim, part, point, axis, limit, room.rows, room.total)
+        cells = sweep(ground, forest, aim, part, point, axis, limit, room)
         chosen = point[axis]
         least = missing(aim, part, room.total, chosen)
         for cell in range(cells.first, cells.end):
@@ -94,8 +96,10 @@ def ascend(ground: Ground, forest: Forest, aim: Aim, part: int, limit: int, room
             here = missing(aim, part, room.total, cell)
             if here < least:
                 least, chosen = here, cell
-        still = still + 1 if chosen == point[axis] else 0
-        point[axis] = chosen
+        still += 1
+        if chosen != point[axis]:
+            still, point[axis] = 0, chosen
+            follow(ground, forest, aim, part, point, room)
         if least == 0.0 and accepted(ground, forest, aim, point, room.leaves):
             return True
         if still == len(point):

@@ -27,9 +27,9 @@ from mace.solve.ensembles.greedy import (
     climb,
     cost_of,
     pull_in,
-    room,
     strides,
 )
+from mace.solve.ensembles.sweeping import room
 
 UNDONE = (0.2, 0.4, 0.7)  # how many of the changes are undone
 STUCK_TO = 0.5  # how many of the features whose change was undone must stay at the start
@@ -66,16 +66,15 @@ class Repairs:
         ground, forest, aim = self.grounded.ground, self.grounded.forest, self.grounded.aim
         point, held = self._ruined()
         part = int(self.rng.integers(len(aim.begin) - 1))
-        rows, total, leaves = self._room
         power = POWERS[self.rng.integers(len(POWERS))]
-        ended = REACHED if accepted(held, forest, aim, point, leaves) else GOING
+        ended = REACHED if accepted(held, forest, aim, point, self._room.leaves) else GOING
         parts = strides(6 * len(point) + 6, ROUNDS, held, forest, deadline)
         while ended == GOING and (bounds := next(parts, None)) is not None:
             left = bounds[1] - bounds[0]
-            ended = climb(held, forest, aim, part, power, self.most, NO_LIMIT, rows, total, leaves, point, left)
+            ended = climb(held, forest, aim, part, power, self.most, NO_LIMIT, self._room, point, left)
         if ended != REACHED:
             return None
-        pull_in(ground, forest, aim, part, point, NO_LIMIT, (rows, total, leaves), deadline)
+        pull_in(ground, forest, aim, part, point, NO_LIMIT, self._room, deadline)
         cost = cost_of(ground, point)
         self._walk(point, cost)
         return point if cost < self.cost else None

@@ -4,7 +4,9 @@ In:  for each part of the goal somebody who searches for points with that part, 
 Out: what they say together: the nearest point of all, and a bound for all, with its proof.
 Promise: the proof divides the goal, then the box for each part. The bound is the least that any part is left with.
 Why: a box is refuted only where every part is, so that in one search for all parts the cuts that matter to one are made
-for all. The nearest point known ends the search for each other part: hence they take turns, the least bound first.
+for all. The nearest point known ends the search for each other part: hence they take turns. After the first of each
+come, alternately, one that seems nearly done, whose point may end the others, and the one whose bound is least: that of
+all.
 """
 
 from __future__ import annotations
@@ -48,29 +50,41 @@ def by_parts(
 ) -> Reply:
     """What searches for the parts of a goal, in its order, say together.
 
-    best: the nearest point with the goal that is known. order: of the parts in the first round of turns. within: the
-    radius that is asked about, if any.
+    best: the nearest point with the goal that is known. order: of their first turns. within: the radius that is
+    asked about, if any.
     """
     turns: dict[int, Turn] = {}
-    left, number = list(order), 0
-    while left:
-        for part in left:
-            if part in turns and deadline.over:
-                continue
-            alone = len(left) == 1 and not any(_open(turn) for other, turn in turns.items() if other != part)
-            turn = searches[part](best, None if alone else number, deadline.share(2 / (len(left) + 1)))
-            found = turn.reply
-            if isinstance(found, Found) and (best is None or distance_of(found.point) < distance_of(best)):
-                best = found.point
-            turns[part] = turn if part not in turns else _better(turn, turns[part])
-        left = [] if deadline.over else [part for part in left if turns[part].paused]
-        left.sort(key=lambda part: _lower(turns[part].reply))
-        number += 1
+    number = dict.fromkeys(order, 0)  # of the next turn of each
+    while left := _left(order, turns, deadline):
+        part = _next(left, turns, number)
+        alone = len(left) == 1 and not any(_open(turn) for other, turn in turns.items() if other != part)
+        turn = searches[part](best, None if alone else number[part], deadline.share(2 / (len(left) + 1)))
+        found = turn.reply
+        if isinstance(found, Found) and (best is None or distance_of(found.point) < distance_of(best)):
+            best = found.point
+        turns[part] = turn if part not in turns else _better(turn, turns[part])
+        number[part] += 1
     distance = None if best is None else distance_of(best)
     if best is not None and distance is not None:
         _prove_again(searches, turns, best, distance, deadline)
     every = [_ended(turns[part], deadline) for part in range(len(searches))]
     return together(every, best, distance, within)
+
+
+def _left(order: Sequence[int], turns: dict[int, Turn], deadline: Deadline) -> list[int]:
+    """The parts that had no turn yet, and while there is time those that go on."""
+    return [part for part in order if part not in turns or (turns[part].paused and not deadline.over)]
+
+
+def _next(left: Sequence[int], turns: dict[int, Turn], number: dict[int, int]) -> int:
+    """Whose turn it is: of each once, then alternately of the largest bound that had fewest, and of the least bound."""
+    waiting = [part for part in left if part not in turns]
+    if waiting:
+        return waiting[0]
+    lower = {part: _lower(turns[part].reply) for part in left}
+    if (sum(number.values()) - len(number)) % 2:
+        return min(left, key=lambda part: (lower[part], number[part]))
+    return min(left, key=lambda part: (number[part], -lower[part]))
 
 
 def _prove_again(

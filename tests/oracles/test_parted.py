@@ -19,14 +19,16 @@ from mace import Explainer, Space
 from mace.base.deadline import NEVER, Deadline
 from mace.certify.writer import certificate
 from mace.problem.proof import GoalPart, Leaf, Proof, Split, pieces
+from mace.problem.question import Question
 from mace.solve import by_parts
-from mace.solve.ensembles import greedy, lined, parted, plain, prover, stalled
+from mace.solve.ensembles import lined, parted, plain, prover, stalled, sweeping, walk
 from mace.solve.ensembles.cells import ground
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Limits, ProvedBound, Refuted, Reply, Unknown
-from mace.space.axes import Point
+from mace.space.axes import GridAxis, Point
 from mace.space.feature import Feature
+from mace.tables.table import Ensemble
 from tests.clocks import Hand, Ticking
 from tests.oracles.small_ensembles import bounds, random_question
 from tests.oracles.test_relaxation import the_answer_is_that_of_enumeration
@@ -48,6 +50,46 @@ def test_the_answer_by_parts_is_that_of_enumeration(first: int, at_once: None) -
     for seed in range(first, first + 50):
         fired.update(the_answer_is_that_of_enumeration(random_question(seed)))
     assert fired["part"]
+
+
+def of_one_score_each(question: Question) -> Question:
+    """The same question about trees of which each tells one score alone, as in boosting, and adds a constant to all."""
+    model = question.model
+    assert isinstance(model, Ensemble)
+    trees, outputs = [], len(model.start)
+    for number, tree in enumerate(model.trees):
+        value = np.full_like(tree.value, 0.1 * (number % 2))
+        value[:, number % outputs] = tree.value[:, number % outputs]
+        trees.append(replace(tree, value=value))
+    return replace(question, model=replace(model, trees=tuple(trees)))
+
+
+@pytest.mark.parametrize("first", range(0, 240, 40))
+def test_so_it_is_where_each_tree_tells_one_class_alone(first: int, at_once: None) -> None:
+    """The search for a part makes one leaf of each tree that tells others; a certificate knows all its leaves."""
+    fired: Counter[str] = Counter()
+    for seed in range(first, first + 40):
+        fired.update(the_answer_is_that_of_enumeration(of_one_score_each(random_question(seed))))
+    assert fired["part"] and fired["prices"] + fired["cell"]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_without_idle_trees_a_part_is_what_it_was(seed: int) -> None:
+    made, rng = ground(of_one_score_each(random_question(seed))), np.random.default_rng(seed)
+    for part in range(len(made.aim.begin) - 1):
+        aimed, forest = made.aimed_at(part, made.forest)
+        less = parted.without_idle(forest, aimed.aim)
+        assert len(less.roots) == len(forest.roots) and len(less.test) <= len(forest.test)
+        for _ in range(20):
+            point = made.cells(tuple(int(rng.integers(axis.lower, axis.upper + 1)) if isinstance(axis, GridAxis)
+                                     else int(rng.integers(axis.count)) for axis in made.axes))  # fmt: skip
+            old, new = (
+                np.array([walk.leaf_of(made.ground, one, root, point) for root in one.roots]) for one in (forest, less)
+            )
+            assert (forest.gain[:, old] == less.gain[:, new]).all()
+            assert walk.has_goal(aimed.aim, forest.value, forest.leaf[old]) == walk.has_goal(
+                aimed.aim, less.value, less.leaf[new]
+            )
 
 
 @pytest.mark.slow
@@ -149,9 +191,29 @@ def test_a_part_may_name_a_comparison_twice() -> None:
     question = random_question(3)
     (first, *_), *_ = question.goal.decision
     twice = replace(question, goal=replace(question.goal, decision=((first,) * 40,)))
-    assert greedy.room(ground(twice)).total.shape[0] == 40
+    assert sweeping.room(ground(twice)).total.shape[0] == 40
     once = replace(question, goal=replace(question.goal, decision=((first,),)))
     assert EnsembleOracle(twice).ask(None, Limits()) == EnsembleOracle(once).ask(None, Limits())
+
+
+def test_after_a_look_at_each_part_those_go_on_that_seem_nearly_done_or_hold_the_bound_back() -> None:
+    taken, bounds = list[tuple[int, int | None]](), {0: 3, 1: 8, 2: 1, 3: 5}
+
+    def of(part: int, last: int) -> by_parts.Search:
+        def search(best: Point | None, number: int | None, _: Deadline) -> by_parts.Turn:
+            taken.append((part, number))
+            done = number is None or number >= last
+            reply = Found((9,), Fraction(9 if done else bounds[part]), [], "")
+            return by_parts.Turn(reply, paused=not done)
+
+        return search
+
+    reply = by_parts.by_parts(
+        [of(0, 2), of(1, 1), of(2, 3), of(3, 1)], (9,), lambda point: Fraction(point[0]), NEVER, (3, 1, 0, 2)
+    )
+    assert taken[:4] == [(3, 0), (1, 0), (0, 0), (2, 0)]
+    assert taken[4:] == [(1, 1), (2, 1), (3, 1), (2, 2), (0, 1), (2, 3), (0, None)]
+    assert isinstance(reply, Found) and reply.lower == 9
 
 
 def test_the_pieces_of_a_proof_are_those_of_its_parts() -> None:

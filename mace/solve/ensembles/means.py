@@ -233,7 +233,7 @@ def run(
                     book.state[node] = TREES if spare < 0.0 else DOUBTFUL
                     break
             else:
-                axis, cut = undecided(ground, whole, box, leaves)
+                axis, cut = undecided(ground, whole, box)
                 if axis < 0:
                     book.state[node] = DOUBTFUL
                     break

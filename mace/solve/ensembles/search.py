@@ -258,7 +258,7 @@ def run(
             if chosen >= 0:
                 axis, cut = choose(ground, forest.gain[chosen], box, scratch.best[chosen], scratch, spare, key, limit)
             else:  # Too close to call by sums: only the cell of the nearest point is decided by its float sums.
-                axis, cut = undecided(ground, whole, box, leaves)
+                axis, cut = undecided(ground, whole, box)
                 if axis < 0:
                     book.state[node] = DOUBTFUL if aim.fuzzy or book.settled[node] == DOUBTED else CELL
                     break

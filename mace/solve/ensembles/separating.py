@@ -118,12 +118,12 @@ def add_beyond(score: Array, touched: Array, begin: int, end: int, near: int) ->
 
 
 @compiled
-def undecided(ground: Ground, whole: Forest, box: Box, leaves: Array) -> Place:
+def undecided(ground: Ground, whole: Forest, box: Box) -> Place:
     """A test of some tree on the nearest point's way that the box leaves open; axis -1 if there is none."""
     tight_low, tight_high = box.low.copy(), box.high.copy()
-    for t in range(len(leaves)):
-        node = whole.up[leaves[t]]
-        while node >= 0:
+    for t in range(len(whole.roots)):
+        node: Any = np.int64(whole.roots[t])
+        while whole.test[node, 0] >= 0:
             axis, cut = whole.test[node, 0], np.int64(whole.test[node, 1])
             if ground.grid[axis]:
                 if box.near[axis] <= cut:
@@ -134,7 +134,7 @@ def undecided(ground: Ground, whole: Forest, box: Box, leaves: Array) -> Place:
                 inside = box.low[axis] & ground.at[ground.base[axis] + cut]
                 if inside != 0 and inside != box.low[axis]:
                     return Place(np.int64(axis), np.int64(cut))
-            node = whole.up[node]
+            node = whole.test[node, 2] if passes(ground, axis, cut, box.near[axis]) else whole.test[node, 3]
     for axis in range(len(ground.grid)):
         if ground.grid[axis]:
             if tight_high[axis] < box.high[axis]:

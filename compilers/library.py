@@ -163,6 +163,12 @@ class Library:
     small: Callable[[pd.DataFrame, pd.Series], Any] | None = None
 
 
+def module_of(kind: type) -> str:
+    """Where a class says that it was defined; "" where it says None, or anything that is no name."""
+    module: object = kind.__module__
+    return module if isinstance(module, str) else ""
+
+
 def is_path(module: str, name: str, path: str) -> bool:
     """Whether a class is the public one of a path, wherever inside the named package the library keeps it.
 
@@ -177,17 +183,18 @@ def public_name(kind: type) -> str:
 
     The first package on the way to it that has it under its name; nothing is imported to find out.
     """
-    parts = str(kind.__module__).split(".")
+    module = module_of(kind)
+    parts = module.split(".")
     for length in range(1, len(parts)):
         package = ".".join(parts[:length])
         if getattr(sys.modules.get(package), "__dict__", {}).get(kind.__qualname__) is kind:
             return f"{package}.{kind.__qualname__}"
-    return kind.__qualname__ if parts == ["builtins"] else f"{kind.__module__}.{kind.__qualname__}"
+    return kind.__qualname__ if module in ("", "builtins") else f"{module}.{kind.__qualname__}"
 
 
 def is_class(kind: type, path: str) -> bool:
     """As `is_path`, of a class."""
-    return is_path(kind.__module__, kind.__qualname__, path)
+    return is_path(module_of(kind), kind.__qualname__, path)
 
 
 def is_a(thing: object, path: str) -> bool:

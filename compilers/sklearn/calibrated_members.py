@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mace.compilers.library import module_of
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.compilers.sklearn.trees import read_tree
 from mace.errors import ModelError
@@ -27,7 +28,7 @@ _UNITS = 64 * 2.0**-53
 
 def is_tree(estimator: Any) -> bool:
     """Whether a member is a single tree of scikit-learn."""
-    return name_of(estimator) in _TREES and type(estimator).__module__.startswith("sklearn.")
+    return name_of(estimator) in _TREES and module_of(type(estimator)).startswith("sklearn.")
 
 
 def read_members(model: Any) -> Ensemble:

@@ -21,6 +21,7 @@ import numpy as np
 
 from mace.base.escape import short
 from mace.base.exact import first_float
+from mace.compilers.library import module_of
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.compilers.sklearn.trees import is_regressor, read_forest, tree_of
 from mace.errors import ModelError, UnreadableError
@@ -225,7 +226,7 @@ def _members(model: Any) -> list[Any]:
 def _is(model: Any, names: Iterable[str]) -> bool:
     """Whether a model is of one of these classes of scikit-learn itself: a subclass may decide otherwise."""
     kind = type(model)
-    return kind.__name__ in names and kind.__module__.startswith("sklearn.")
+    return kind.__name__ in names and module_of(kind).startswith("sklearn.")
 
 
 def _votes(model: Any, number: int, member: Any, columns: int) -> Floats:

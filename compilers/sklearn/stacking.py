@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from mace.compilers.library import module_of
 from mace.compilers.sklearn.boosting import read_boosting, read_hist_boosting
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.compilers.sklearn.ensembles import read_bagging
@@ -115,7 +116,7 @@ def _final(model: Any, classes: Sequence[Any]) -> Network:
     """The table of the estimator that is given what the members say."""
     estimator = fitted(model, "final_estimator_")
     name = name_of(estimator)
-    own = type(estimator).__module__.startswith("sklearn.")
+    own = module_of(type(estimator)).startswith("sklearn.")
     if not own or (name not in _FINAL_CLASSES if classes else _KINDS.get(name) is not read_line):
         raise UnreadableError(
             f"{name_of(model)} with the final estimator {name} is not supported",
@@ -132,7 +133,7 @@ def _final(model: Any, classes: Sequence[Any]) -> Network:
 def _member(model: Any, number: int, member: Any, method: str, classes: int) -> tuple[Ensemble | Network, list[int]]:
     """The table of a member, and those of its scores that the final estimator is given."""
     what = f"{name_of(model)}: member {number} is a {name_of(member)}"
-    read = _KINDS.get(name_of(member)) if type(member).__module__.startswith("sklearn.") else None
+    read = _KINDS.get(name_of(member)) if module_of(type(member)).startswith("sklearn.") else None
     if read is None:
         raise UnreadableError(
             f"{what}, which is not supported there",

@@ -74,7 +74,7 @@ def _feed(into: Any, value: object) -> None:
             if part.compare and not _usual(part.default, getattr(value, part.name)):
                 _put(into, "field", part.name.encode())
                 _feed(into, getattr(value, part.name))
-    elif isinstance(value, _SAID) or type(value).__module__.partition(".")[0] == "pandas" and hashed(value):
+    elif isinstance(value, _SAID) or str(type(value).__module__).partition(".")[0] == "pandas" and hashed(value):
         _put(into, type(value).__name__, repr(value).encode())
     else:
         raise TypeError(f"no digest for a {type(value).__name__}")

@@ -29,7 +29,7 @@ def in_pandas(given: T) -> T:
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001  whatever another library says
-        whose = type(given).__module__.partition(".")[0]
+        whose = str(type(given).__module__).partition(".")[0]
         raise MaceError(
             f"the frame of {one_line(whose)} could not be turned into one of pandas: {one_line(str(error))}",
             hint="Give pandas.DataFrame(..) of its columns; polars takes pyarrow for it: pip install pyarrow.",

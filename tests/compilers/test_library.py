@@ -10,8 +10,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 import mace.compilers
 from mace.base.versions import versions
@@ -43,6 +45,29 @@ def test_a_class_is_named_as_people_import_it() -> None:
         pass
 
     assert public_name(Own).startswith(f"{__name__}.test_a_class")
+
+
+@pytest.mark.parametrize("module", [None, 7])
+def test_a_class_that_does_not_say_where_it_was_defined_is_named_without_it(module: Any) -> None:
+    class Anything:
+        def predict(self, frame: Any) -> list[int]:
+            return [int(value > 2) for value in frame["a"]]
+
+    class Frame(pd.DataFrame):
+        pass
+
+    class Tree(DecisionTreeClassifier):
+        pass
+
+    for made in (Anything, Frame, Tree):
+        made.__module__ = module
+    space, frame = mace.Space([mace.Feature("a", "integer", 0, 4)]), Frame({"a": [0, 1, 2, 3]})
+    assert public_name(Anything) == Anything.__qualname__
+    assert mace.explain(mace.BlackBox(Anything().predict, [0, 1]), space, {"a": 1}, goal=1).distance == 0.5
+    assert mace.explain(Anything(), space, {"a": 1}, goal=1).distance == 0.5
+    assert mace.explain(Tree().fit(frame, [0, 0, 1, 1]), space, frame.iloc[:1]).distance == 0.5
+    with pytest.raises(ModelError, match="models of class .*Anything are not supported"):
+        mace.verify(Anything(), space, "fair(a)")
 
 
 def test_no_class_and_no_ending_belongs_to_two_libraries() -> None:

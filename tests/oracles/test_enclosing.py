@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import ExtraTreesClassifier
@@ -14,12 +15,14 @@ from mace import Explainer, Space
 from mace.base.deadline import Deadline
 from mace.certify.writer import certificate
 from mace.problem.distance import norm
-from mace.problem.question import Question
+from mace.problem.question import Goal, Question
 from mace.solve.ensembles import branching, prover, stalled, tightening
 from mace.solve.ensembles.cells import ground
 from mace.solve.ensembles.enclosing import inside, shells_of
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Found, Limits
+from mace.space.feature import Feature
+from mace.tables.table import Compare, Ensemble, Tree
 from tests.checkers import accepted_by_all
 from tests.clocks import Hand
 from tests.oracles.small_ensembles import points_of, random_question
@@ -72,6 +75,21 @@ def test_every_point_that_is_nearer_lies_in_the_box_of_the_ball(seed: int) -> No
             cells, grid = grounded.cells(point), grounded.ground.grid
             if distance < Fraction(limit, grounded.scale):
                 assert ((low <= cells) & (cells <= high))[grid].all()
+
+
+def test_a_doubt_about_the_row_itself_is_kept_where_others_are_noted_later(at_once: None) -> None:
+    leaves = [1.0, *[0.5 - 1e-7] * 3]  # y at most 1; of others x at most 0, or y at most 4, or neither
+    value = np.array([[0.0], [leaves[0]], [0.0], [leaves[1]], [0.0], [leaves[2]], [leaves[3]]])
+    tree = Tree(
+        np.array([1, -1, 0, -1, 1, -1, -1], np.int32), np.array([1.0, 0, 0, 0, 4, 0, 0]),
+        np.array([1, -1, 3, -1, 5, -1, -1], np.int32), np.array([2, -1, 4, -1, 6, -1, -1], np.int32), value,
+    )  # fmt: skip
+    space = Space([Feature("x", "integer", 0, 10), Feature("y", "integer", 0, 10)])
+    model = Ensemble((tree,), 2, np.zeros(1), "value", (), error=1e-6)
+    goal = Goal("half", frozenset(), ((Compare(0, None, 0.5),),))
+    question = Question(space, space.axes([5, 5]), model, goal, norm("linf", 2))
+    assert question.has_goal((5, 5)) is None
+    the_answer_is_that_of_enumeration(question)
 
 
 def extra_trees(row: int) -> tuple[Question, EnsembleOracle]:

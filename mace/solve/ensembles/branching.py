@@ -32,6 +32,7 @@ from mace.solve.ensembles.enclosing import Shell, around, inside, shells_of
 from mace.solve.ensembles.frame import Active
 from mace.solve.ensembles.priced import Closing, Host, Narrowing, Part, PricedNode, Way
 from mace.solve.ensembles.relaxation import Effort, Exact, Pace, Relaxation
+from mace.solve.ensembles.terms import nearest_of
 from mace.solve.ensembles.tightening import Tightening
 from mace.solve.ensembles.trials import Candidate, Look, Trials
 from mace.solve.side_by_side import SideBySide
@@ -284,8 +285,7 @@ class Branching:
         if closing.proof is None:
             return False
         node.proof = closing.proof
-        if closing.doubtful is not None:
-            self.doubtful = min(self.doubtful or closing.doubtful, closing.doubtful)
+        self.doubtful = nearest_of(self.doubtful, closing.doubtful)
         return True
 
     def _attempt(self, node: PricedNode) -> Closing:

@@ -31,7 +31,7 @@ from mace.solve.ensembles import search, walk
 from mace.solve.ensembles.book import Book, Scratch
 from mace.solve.ensembles.cells import Forest, Grounded, moved, with_cut
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.terms import Bound, Terms
+from mace.solve.ensembles.terms import Bound, Terms, nearest_of
 from mace.solve.ensembles.written import proof_of
 from mace.solve.protocol import Found, Refuted, Reply, Unknown
 from mace.solve.witnesses import Witnesses
@@ -362,7 +362,7 @@ class Plain:
             reached = reached and not lined.few(sides)
             if self.bound.excludes(held.bound) or reached:
                 if not self.bound.excludes(held.bound):
-                    self.nearly = min(self.nearly or held.bound, held.bound)
+                    self.nearly = nearest_of(self.nearly, held.bound)
                 self.book.state[node], self.book.note[node] = books.LINED, len(self.shared)
                 self.shared.append(lined.proof(held, self.grounded.part))
                 return -1

@@ -29,7 +29,7 @@ from mace.solve.ensembles.cells import Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.ladders import SumTerms, cropped, terms_of
 from mace.solve.ensembles.plain import Plain
-from mace.solve.ensembles.terms import Bound
+from mace.solve.ensembles.terms import Bound, nearest_of
 from mace.solve.protocol import Reply
 from mace.space.axes import Point
 
@@ -237,8 +237,7 @@ class Separable:
         if cut is None:
             closing = self.host.attempt(node.low, node.high, None)
             node.proof, self.stopped, self.limit = closing.proof, closing.proof is None, self.plain.limit
-            if closing.doubtful is not None:
-                self.doubtful = min(self.doubtful or closing.doubtful, closing.doubtful)
+            self.doubtful = nearest_of(self.doubtful, closing.doubtful)
             if self.stopped:
                 self._push(node)
             return

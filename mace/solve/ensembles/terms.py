@@ -32,6 +32,11 @@ class Bound:
         return math.floor(self.distance * scale) + 1 if self.inclusive else math.ceil(self.distance * scale)
 
 
+def nearest_of(one: Fraction | None, other: Fraction | None) -> Fraction | None:
+    """The smaller of two distances, of which None says that there is none; 0 is one."""
+    return min((distance for distance in (one, other) if distance is not None), default=None)
+
+
 class Terms(NamedTuple):
     """What a search starts from, and what it may spend.
 

@@ -19,7 +19,7 @@ from mace.errors import GoalError, MaceError, ModelError, RowError
 from mace.problem.goal_decision import lower_or_all
 from mace.problem.goals import Between, Probability, Value
 from mace.problem.programs import Rule, rule_of
-from mace.space.axes import Axis, LevelAxis, Point
+from mace.space.axes import Axis, GridAxis, LevelAxis, Point
 from mace.tables.table import Ensemble, Formula, Label
 from mace.verify import properties as kinds
 from mace.verify.conditions import condition_cases, condition_of, holds_for
@@ -284,13 +284,20 @@ def _other(given: Any, load: Load) -> Any:
 
 
 def _refuse_other_rows(other: Subject, axes: tuple[Axis, ...]) -> None:
-    """Raise ModelError when the other model of `equivalent` does not take rows that the first one takes."""
+    """Raise ModelError when the other model of `equivalent` does not take rows that the first one takes, as it does."""
     try:
         usable = other.usable(axes)
     except RowError as error:
         raise ModelError(f"equivalent: the other model does not take all rows: {error.message}") from None
     table = other.table
     for feature, axis, own in zip(other.space.features, axes, usable, strict=True):
+        grids = {one.grid.rounded_to for one in (axis, own) if isinstance(one, GridAxis)}
+        if len(grids) > 1:
+            raise ModelError(
+                f"equivalent: whole numbers of `{feature.name}` reach one of the models as float64, and not the "
+                "other: beyond 2^53 they are rounded differently, which is not supported",
+                hint="Narrow its range in the space.",
+            )
         lacks = isinstance(axis, LevelAxis) and feature.missing and feature.show(axis, axis.start) is None
         reads = isinstance(table, Formula) and any(d.name == feature.name for d in table.program.inputs)
         if own != axis or lacks and reads and feature.ordered:

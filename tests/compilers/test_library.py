@@ -66,7 +66,7 @@ def test_a_class_that_does_not_say_where_it_was_defined_is_named_without_it(modu
     assert mace.explain(mace.BlackBox(Anything().predict, [0, 1]), space, {"a": 1}, goal=1).distance == 0.5
     assert mace.explain(Anything(), space, {"a": 1}, goal=1).distance == 0.5
     assert mace.explain(Tree().fit(frame, [0, 0, 1, 1]), space, frame.iloc[:1]).distance == 0.5
-    with pytest.raises(ModelError, match="models of class .*Anything are not supported"):
+    with pytest.raises(ModelError, match=r"models of class .*Anything are not supported"):
         mace.verify(Anything(), space, "fair(a)")
 
 

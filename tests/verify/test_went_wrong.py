@@ -8,13 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
-from mace.errors import MaceError, ProgramError
+from mace.errors import MaceError, ModelError, ProgramError
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.verify import bounded, equivalent, fair, holds, monotone, proved, reachable, robust
@@ -208,3 +210,16 @@ def test_arguments_of_properties_that_say_nothing_or_come_of_numpy() -> None:
         monotone("a", favourable=[])
     assert type(robust(np.int64(3), 0.1).row) is int
     assert mace.verify(model, space, robust(np.flatnonzero(X["a"] == 3)[0], 0.1), data=X).status == "proved"
+
+
+def test_whole_numbers_that_two_models_round_differently_are_not_said_to_be_missing() -> None:
+    high = 2**60
+    frame = pd.DataFrame({"n": np.array([high + k * 2**37 for k in range(4)] * 10, np.int64), "r": np.arange(40) / 40})
+    frames = [ColumnTransformer([("kept", "passthrough", names)]) for names in (["n"], ["n", "r"])]
+    trees = [make_pipeline(kept, DecisionTreeClassifier()).fit(frame, frame["n"] > high) for kept in frames]
+    row = pd.DataFrame({"n": np.array([high + 2**36 + 1], np.int64), "r": [0.5]})
+    assert [bool(tree.predict(row)[0]) for tree in trees] == [True, False]  # the second takes both for floats first
+    space = Space([Feature("n", "integer", high, high + 2**38), Feature("r", "real", 0, 1, step="0.5")])
+    for one, other in (trees, trees[::-1]):
+        with pytest.raises(ModelError, match=r"whole numbers of `n` reach one of the models as float64"):
+            mace.verify(one, space, equivalent(other))

@@ -86,8 +86,8 @@ let ends s given =
   found
 
 (* Numbers of which every distance that is looked at is a sum of multiples: for steps and levels those of all indices, for floats
-   those of the ends of ranges. *)
-let parts s given =
+   those of the ends of ranges, or, with [all_floats], those of all indices too. *)
+let parts ?(all_floats = false) s given =
   let found = ref [] in
   let times a b = C.qred (C.qmult a b) in
   let add q = if Z.sign q.C.qnum <> 0 then found := C.qred q :: !found in
@@ -113,6 +113,8 @@ let parts s given =
             moved (times { C.qnum = stride; qden = d } { C.qnum = f.C.scale.C.qden; qden = f.C.scale.C.qnum })
         | C.Ordinal steps, _ -> moved { C.qnum = Z.one; qden = steps }
         | C.Nominal, _ -> moved q_one
+        | _, C.Between _ when all_floats ->
+            moved (times { C.qnum = Z.one; qden = two 1074 } { C.qnum = f.C.scale.C.qden; qden = f.C.scale.C.qnum })
         | _, C.Between (lower, upper) ->
             let inside = Indices.filter (fun i -> Z.leq lower i && Z.leq i upper) (Lazy.force all).(j) in
             let present i = C.across f i = None in
@@ -132,16 +134,21 @@ let parted s unit =
   let common = List.fold_left (fun g q -> Z.gcd g (Z.mul q.C.qnum (Z.divexact unit q.C.qden))) Z.zero (parts s []) in
   not (Z.equal common Z.one)
 
-(* Hardly more than the last multiple below [q] of what all distances are multiples of; none where floats are summed. *)
+(* The last multiple below [q] of what all distances are multiples of, by 2.8. *)
+let last_below s q =
+  let found = parts ~all_floats:true s [] in
+  let unit = List.fold_left (fun unit one -> Z.lcm unit one.C.qden) q.C.qden found in
+  let count one = Z.mul one.C.qnum (Z.divexact unit one.C.qden) in
+  let common = List.fold_left (fun g one -> Z.gcd g (count one)) Z.zero found in
+  let last = if Z.sign common = 0 then Z.zero else Z.mul common (Z.fdiv (Z.pred (count q)) common) in
+  C.qred { C.qnum = last; qden = unit }
+
+(* Hardly more than that; none where floats are summed. *)
 let after_last_below s q =
   let is_float f = match f.C.kind_of with C.Float32 | C.Float64 -> true | _ -> false in
   let sizes = Z.sign s.C.beta.C.qnum <> 0 || Z.sign s.C.gamma.C.qnum <> 0 in
   if sizes && List.exists is_float s.C.features then None
   else
-    let found = parts s [] in
-    let unit = List.fold_left (fun unit one -> Z.lcm unit one.C.qden) q.C.qden found in
-    let count one = Z.mul one.C.qnum (Z.divexact unit one.C.qden) in
-    let common = List.fold_left (fun g one -> Z.gcd g (count one)) Z.zero found in
-    let last = if Z.sign common = 0 then Z.zero else Z.mul common (Z.fdiv (Z.pred (count q)) common) in
+    let last = last_below s q in
     let fine = two 64 in
-    Some (C.qred { C.qnum = Z.succ (Z.mul last fine); qden = Z.mul unit fine })
+    Some (C.qred { C.qnum = Z.succ (Z.mul last.C.qnum fine); qden = Z.mul last.C.qden fine })

@@ -55,7 +55,8 @@ type comparing = {
 
 type walk = {
   s : C.statement; goal : C.comparison0 list array; unit : Z.t; model : model; features : C.feature array; sides : side array; axes : axis array;
-  limit : Z.t option; named : bool;  (* whether nodes name leaves: not in format 1 *)
+  limit : Z.t option; last : C.q option Lazy.t;  (* the claim, in units; and what bounds have to be above, by 2.8 *)
+  named : bool;  (* whether nodes name leaves: not in format 1 *)
   leaves : leaf array array; numbers : (int, int) Hashtbl.t array; comparing : comparing array;
   shapes : Z.t list C.cut_tree list Lazy.t; order : int list array Lazy.t;  (* for each tree its leaves, from the left to the right *)
   begin_ : int array; nodes : Json.t array; mutable next : int }
@@ -250,9 +251,13 @@ let near w state where data =
 (* The parts of the goal that are open. *)
 let open_goal w state = List.map (Array.get w.goal) state.parts
 
+(* Whether a bound is enough. The theory takes distances between floats for multiples of a unit that divides those it looks at, and
+   may be content with less than 2.8 asks for. *)
+type enough = { by_format : bool; by_theory : bool }
+
 (* What the prices of one part of the goal say in a state, by the theory's own bound and with the slack of 7.1. [trees]: None where
    a tree has no leaf that is near enough, so that the part closes. [least]: of each axis; [of_axis]: the least of any span of it. *)
-type bound = { trees : Z.t option; least : Z.t array; of_axis : int -> span -> Z.t; enough : Z.t -> bool }
+type bound = { trees : Z.t option; least : Z.t array; of_axis : int -> span -> Z.t; enough : Z.t -> enough }
 
 let range w j = function
   | Ends (low, high) -> C.interval_range w.axes.(j).theory low high
@@ -284,9 +289,11 @@ let bound w state part (given : C.pricing) where =
     else
       C.trees_best (C.net_worth given needs) w.limit (snd (Lazy.force state.known)) given.tolls box (C.sum_of box) (C.largest_of box) in
   let due = Z.sub (C.total_need given.multiply needs) (C.whole_price given.of_cliques) in
-  let enough found = match w.limit with
-    | Some q -> Z.lt (Z.mul given.scale0 (Z.pred q)) found
-    | None -> Z.sign given.scale0 = 0 && Z.sign found > 0 in
+  let enough found = match w.limit, Lazy.force w.last with
+    | Some q, Some last ->
+        let needed = Z.mul last.C.qnum (Z.mul given.scale0 w.unit) in
+        { by_format = Z.lt needed (Z.mul found last.C.qden); by_theory = Z.lt (Z.mul given.scale0 (Z.pred q)) found }
+    | _ -> { by_format = true; by_theory = Z.sign given.scale0 = 0 && Z.sign found > 0 } in
   { trees = Option.map (fun best -> Z.mul w.unit (Z.sub due best)) best;
     least = Array.mapi of_axis state.box; of_axis; enough }
 
@@ -306,9 +313,13 @@ let may_lack (feature : C.feature) =
   | Some (index, _), C.Between (_, last) -> Z.equal index last
   | _ -> false
 
-let allow_none w where holds =
-  if not holds then
-    if Hints.parted w.s w.unit then
+let closed = { by_format = true; by_theory = true }
+
+(* Whether each part of the goal closes. *)
+let allow_none w where found =
+  let by_format = List.for_all (fun one -> one.by_format) found in
+  if not (by_format && List.for_all (fun one -> one.by_theory) found) then
+    if by_format && Hints.parted w.s w.unit then
       raise (Not_covered "prices where all distances are multiples of more than one part of a whole")
     else if Array.exists may_lack w.features then raise (Not_covered "prices where a number may be missing")
     else refused "%s: the prices allow a point with the goal" where
@@ -316,9 +327,9 @@ let allow_none w where holds =
 let prices w state model where parts =
   let read, bounds = priced w state model where parts in
   let closes one = match one.trees with
-    | None -> true
+    | None -> closed
     | Some trees -> one.enough (Array.fold_left Z.add trees one.least) in
-  allow_none w where (List.for_all closes bounds);
+  allow_none w where (List.map closes bounds);
   C.Prices read
 
 (* Indices of axes on which the prices allow no point with the goal: each piece that goes is in a box of its own, where the same
@@ -335,11 +346,11 @@ let narrowing w state model where entries parts =
   let entries = list_of entry entries where in
   let goes j part =
     let misses one = match one.trees with
-      | None -> true
+      | None -> closed
       | Some trees ->
           let all = Array.fold_left Z.add trees one.least in
           one.enough (Z.add (Z.sub all one.least.(j)) (one.of_axis j part)) in
-    not (is_empty part) && (allow_none w where (List.for_all misses bounds); true) in
+    not (is_empty part) && (allow_none w where (List.map misses bounds); true) in
   let close = C.Prices read in
   let cut (state, around) (j, side) =
     match side, state.box.(j) with
@@ -473,7 +484,7 @@ let proof s unit model features sides data ~named =
     let theory = C.axis_of s unit f in
     { theory; prices = C.prices_of theory; costs = Hashtbl.create 64 } in
   let axes = Array.map axis features in
-  let limit = C.limit_of s unit in
+  let limit = C.limit_of s unit and last = lazy (Option.map (Hints.last_below s) s.C.closer_than) in
   let whole f = match f.C.domain_of with C.Between (low, high) -> Ends (low, high) | C.Among mask -> Mask mask in
   let box = Array.map whole features in
   let costs = Array.mapi (fun j span -> cost axes.(j) span) box in
@@ -517,7 +528,7 @@ let proof s unit model features sides data ~named =
   let root = { root with known = lazy (C.unmarked (List.map fst (Lazy.force both))) } in
   let order = lazy (Array.of_list (List.map snd (Lazy.force both))) in
   let begin_ = match model with Trees model -> Packed.begins model.raw | Linear _ -> [||] in
-  let w = { s; goal; unit; model; features; sides; axes; limit; named; leaves; numbers; comparing; shapes; order; begin_; nodes; next = 0 } in
+  let w = { s; goal; unit; model; features; sides; axes; limit; last; named; leaves; numbers; comparing; shapes; order; begin_; nodes; next = 0 } in
   let made = node w root in
   need (w.next = Array.length nodes) "node %d: the proof is complete before it" w.next;
   made

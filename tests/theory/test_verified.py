@@ -21,6 +21,7 @@ from mace.proofs.check import check
 from mace.proofs.readback import readback
 from mace.proofs.reader import load
 from tests.proofs import test_false_claims, test_false_witnesses, test_missing
+from tests.proofs.by_hand import at_least, forest, grid, two
 from tests.proofs.divided import divided, entangled
 from tests.proofs.test_check import certificates, certificates_of, places, with_columns, with_edit
 from tests.reference import random_question
@@ -127,6 +128,24 @@ def all_covered() -> list[Json]:
 
 
 @pytest.mark.slow
+@needs_tools
+def test_prices_over_floats_have_to_prove_what_the_format_asks_for(ask: Callable[[Any], Asked]) -> None:
+    one = 0x3F800000  # the number of 1 among the float32; all changes are tenths, which the format does not look for
+    floats = grid(one, one + 10, one, grid="float32", scale="10/8388608")
+    at = 1 + 3 * 2.0**-23
+
+    def priced(goal: str, rule: list[Any], after: list[Any]) -> Json:
+        prices = {"goal": [goal], "largest": [], "unit": "4/10", "prices": [[0, 2, 1]]}
+        model = forest([[0.0], [1.0]], at=[at])
+        return two(model, at_least(1.0), "4/10", [[*rule, prices], *after], [one + 3], features=[floats])
+
+    for rule, after in ((["prices"], []), (["narrow", [[0, [one, one + 3]]]], [["trees"]])):
+        for goal, accepted in (("4/10", True), ("7/20", False)):
+            data = priced(goal, rule, after)
+            assert check(data).accepted is accepted
+            assert ask(data)[0] == ("accepted" if accepted else "refused")
+
+
 @needs_tools
 def test_every_certificate_is_accepted_and_read_back_as_it_is(ask: Callable[[Any], Asked]) -> None:
     fired = set()

@@ -92,6 +92,17 @@ def test_without_idle_trees_a_part_is_what_it_was(seed: int) -> None:
             )
 
 
+@pytest.mark.parametrize(("seed", "error"), [(43, 0.01), (176, 0.01), (36, 0.1), (50, 0.1)])
+def test_where_rounding_decides_in_a_small_ball_a_farther_point_is_found(
+    seed: int, error: float, at_once: None
+) -> None:
+    question = random_question(seed)
+    question = replace(question, model=replace(question.model, error=error))
+    possible, certain = bounds(question)
+    assert possible is not None and certain is not None and possible < certain
+    the_answer_is_that_of_enumeration(question)
+
+
 @pytest.mark.slow
 def test_where_rules_are_broken_the_answer_by_parts_is_that_of_enumeration(at_once: None) -> None:
     """Regions of rules are searched anew in each turn."""

@@ -41,7 +41,10 @@ def parted(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | None:
     distance_of = search.question.distance_of
     within = None if search.point is not None else search.bound.distance
     reply = by_parts([part.turn for part in parts], search.point, distance_of, search.deadline, order, within)
-    search.why = "" if isinstance(reply, Refuted) else reply.why
+    if not isinstance(reply, Refuted):
+        limits = [part.plain.why for part in parts if part.plain is not None]
+        # That rounding decides somewhere is no limit, and keeps nobody from going on.
+        search.why = reply.why if any(limits) or search.deadline.over else ""
     return search.at_least(reply)
 
 

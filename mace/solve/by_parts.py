@@ -5,8 +5,7 @@ Out: what they say together: the nearest point of all, and a bound for all, with
 Promise: the proof divides the goal, then the box for each part. The bound is the least that any part is left with.
 Why: a box is refuted only where every part is, so that in one search for all parts the cuts that matter to one are made
 for all. The nearest point known ends the search for each other part: hence they take turns. After the first of each
-come, alternately, one that seems nearly done, whose point may end the others, and the one whose bound is least: that of
-all.
+come, alternately, the next in order, whose point may end the others, and the one whose bound is least: that of all.
 """
 
 from __future__ import annotations
@@ -55,7 +54,12 @@ def by_parts(
     """
     turns: dict[int, Turn] = {}
     number = dict.fromkeys(order, 0)  # of the next turn of each
-    while left := _left(order, turns, deadline):
+    while True:
+        if best is not None:
+            turns = {part: _done(turn, distance_of(best)) for part, turn in turns.items()}
+        left = [part for part in order if part not in turns or (turns[part].paused and not deadline.over)]
+        if not left:
+            break
         part = _next(left, turns, number)
         alone = len(left) == 1 and not any(_open(turn) for other, turn in turns.items() if other != part)
         turn = searches[part](best, None if alone else number[part], deadline.share(2 / (len(left) + 1)))
@@ -71,20 +75,20 @@ def by_parts(
     return together(every, best, distance, within)
 
 
-def _left(order: Sequence[int], turns: dict[int, Turn], deadline: Deadline) -> list[int]:
-    """The parts that had no turn yet, and while there is time those that go on."""
-    return [part for part in order if part not in turns or (turns[part].paused and not deadline.over)]
+def _done(turn: Turn, distance: Fraction) -> Turn:
+    """A turn, which pauses no search that has proved that nothing is nearer than this."""
+    return turn._replace(paused=False) if turn.paused and _lower(turn.reply) >= distance else turn
 
 
 def _next(left: Sequence[int], turns: dict[int, Turn], number: dict[int, int]) -> int:
-    """Whose turn it is: of each once, then alternately of the largest bound that had fewest, and of the least bound."""
+    """Whose turn it is: of each once, then alternately of the first that had fewest, and of the least bound."""
     waiting = [part for part in left if part not in turns]
     if waiting:
         return waiting[0]
     lower = {part: _lower(turns[part].reply) for part in left}
     if (sum(number.values()) - len(number)) % 2:
         return min(left, key=lambda part: (lower[part], number[part]))
-    return min(left, key=lambda part: (number[part], -lower[part]))
+    return min(left, key=lambda part: number[part])
 
 
 def _prove_again(

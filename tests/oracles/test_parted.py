@@ -207,7 +207,7 @@ def test_a_part_may_name_a_comparison_twice() -> None:
     assert EnsembleOracle(twice).ask(None, Limits()) == EnsembleOracle(once).ask(None, Limits())
 
 
-def test_after_a_look_at_each_part_those_go_on_that_seem_nearly_done_or_hold_the_bound_back() -> None:
+def test_after_a_look_at_each_part_the_next_in_order_and_the_one_of_least_bound_take_turns() -> None:
     taken, bounds = list[tuple[int, int | None]](), {0: 3, 1: 8, 2: 1, 3: 5}
 
     def of(part: int, last: int) -> by_parts.Search:
@@ -223,8 +223,25 @@ def test_after_a_look_at_each_part_those_go_on_that_seem_nearly_done_or_hold_the
         [of(0, 2), of(1, 1), of(2, 3), of(3, 1)], (9,), lambda point: Fraction(point[0]), NEVER, (3, 1, 0, 2)
     )
     assert taken[:4] == [(3, 0), (1, 0), (0, 0), (2, 0)]
-    assert taken[4:] == [(1, 1), (2, 1), (3, 1), (2, 2), (0, 1), (2, 3), (0, None)]
+    assert taken[4:] == [(3, 1), (2, 1), (1, 1), (2, 2), (0, 1), (2, 3), (0, None)]
     assert isinstance(reply, Found) and reply.lower == 9
+
+
+def test_a_paused_search_that_proved_as_much_as_the_nearest_point_is_done() -> None:
+    """Another part's point may be so near that nothing is left of a search that was paused; it went on."""
+    asked = list[int]()
+
+    def far(*_: object) -> by_parts.Turn:
+        asked.append(0)
+        return by_parts.Turn(Found((9,), Fraction(5), []), paused=True)
+
+    def near(*_: object) -> by_parts.Turn:
+        asked.append(1)
+        return by_parts.Turn(Found((4,), Fraction(4), []), paused=False)
+
+    reply = by_parts.by_parts([far, near], (9,), lambda point: Fraction(point[0]), NEVER, (0, 1))
+    assert asked == [0, 1]
+    assert isinstance(reply, Found) and (reply.point, reply.lower, reply.why) == ((4,), 4, "")
 
 
 def test_the_pieces_of_a_proof_are_those_of_its_parts() -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from mace.base.deadline import Deadline
 from mace.solve.by_parts import Turn, by_parts, stopped
 from mace.solve.ensembles.cells import NO_LIMIT, Aim, Forest
-from mace.solve.ensembles.plain import LOOK, Plain
+from mace.solve.ensembles.plain import LONG_LOOK, LOOK, Plain
 from mace.solve.ensembles.terms import Bound, Terms
 from mace.solve.protocol import Refuted, Reply
 from mace.space.axes import Point
@@ -106,7 +106,7 @@ class _Part:
         if nearer and one.branching is not None:
             # Prices know little of it: in the smaller ball the plain search may be done as soon as it begins.
             again = self._begun(best, deadline)
-            turn = self._taken(again, LOOK, deadline)
+            turn = self._taken(again, LONG_LOOK, deadline)
             if not turn.paused:
                 self.plain = again
                 return turn

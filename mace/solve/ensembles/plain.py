@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 FIRST_BUDGET, LARGEST_BUDGET = 1000, 1_000_000  # walks through trees between two looks at the clock
 SECONDS_BETWEEN_LOOKS = 0.05
 WALKS = 1_000_000  # in the first turn, where searches take turns; then twice as many each time
-LOOK = -1  # the number of a turn that ends where the search stalls
+LOOK, LONG_LOOK = -1, -2  # numbers of turns that end where the search stalls, or stalls for the second time
 FIRST_ROOM = 4096  # nodes
 NEARLY = Fraction(1, 10**9)  # in the unit of the distance: linear rules are met at points between those of a grid
 BYTES_A_NODE = 120  # while the book grows, old and new arrays are there together

@@ -33,7 +33,7 @@ from mace.solve.ensembles.cells import Grounded, ground, refusal
 from mace.solve.ensembles.costs import largest_delta
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.handover import Handover
-from mace.solve.ensembles.plain import LOOK, Plain
+from mace.solve.ensembles.plain import LONG_LOOK, LOOK, Plain
 from mace.solve.ensembles.terms import Bound, Terms
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.solve.witnesses import Witnessing
@@ -217,7 +217,9 @@ def _searched(search: Plain) -> Reply:
         finished = _plainly(search, patience)
         if not search.stalled:
             break
-        if search.turn == LOOK:
+        if search.turn == LONG_LOOK and number == 0:
+            continue
+        if search.turn in (LOOK, LONG_LOOK):
             search.paused = True
             return search.said(search.doubtful(), search.lower(), search.proof())
         from mace.solve.ensembles.parted import parted

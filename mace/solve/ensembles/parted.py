@@ -107,7 +107,7 @@ class _Part:
             # Prices know little of it: in the smaller ball the plain search may be done as soon as it begins.
             again = self._begun(best, deadline)
             turn = self._taken(again, LONG_LOOK, deadline)
-            if not turn.paused:
+            if not (turn.paused or again.why):  # else the search that was paused says more
                 self.plain = again
                 return turn
         if best is not None and nearer:

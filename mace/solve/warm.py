@@ -114,9 +114,9 @@ def relaxation() -> None:
     branching = plain.branching
     assert branching is not None and branching.root is not None and branching.root.parts
     branching.trials.choose(branching.root)  # which is closed before it would be divided
-    first, axes = branching.relaxations[0], grounded.ground
-    finder = Finder(first.tree, first.low, first.high, axes.grid, axes.low, axes.high)
-    assert finder.found(np.ones(len(first.tree)))  # with shares that no relaxation has: so few trees need no cliques
+    leaves = branching.relaxations[0].leaves
+    finder = Finder(leaves, grounded.ground.grid)
+    assert finder.found(np.ones(len(leaves.tree)))  # with shares that no relaxation has: so few trees need no cliques
 
 
 @cache

@@ -185,7 +185,7 @@ def test_any_prices_at_all_give_a_bound_that_holds_and_that_the_checker_finds_to
     for part in range(len(grounded.aim.begin) - 1):
         relaxation = Relaxation(grounded, forest, part, Fraction(1))
         if not part:
-            finder = Finder(relaxation.tree, relaxation.low, relaxation.high, grounded.ground.grid, low, high)
+            finder = Finder(relaxation.leaves, grounded.ground.grid)
             cliques = finder.found(rng.random(len(relaxation.tree)))
         relaxation.add(cliques)
         unit, active = 2.0**relaxation.bits, relaxation.open(low, high, 2**62)

@@ -1,8 +1,8 @@
 """Compiled: cliques, sets of leaves of which a point reaches at most one, that the shares of leaves break most.
 
-In:  the leaves that a box leaves open with the boxes of their paths, and the share of each in a solved relaxation.
+In:  the leaves that a box leaves open with the sides of their paths, and the share of each in a solved relaxation.
 Out: `Finder.found`: cliques whose leaves have shares of more than 1 together.
-Promise: any two leaves of a clique are of one tree, or no point of the box lies on the paths to both.
+Promise: any two leaves of a clique are of one tree, or no point lies on the paths to both.
 
 The relaxation lets every axis divide itself among its pieces, so that leaves of several trees each have a half that no
 point has. A clique's row allows them no more than one whole. Found greedily: from a leaf on, the one that shares no
@@ -19,6 +19,7 @@ import numpy as np
 
 from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.cuts import Array
+from mace.solve.ensembles.paths import Leaves
 
 LEAST_SHARE = 0.03  # of a leaf with which a clique begins
 BROKEN = 1.03  # the sum of shares of a clique that is worth a row
@@ -31,17 +32,24 @@ AHEAD = 0.3  # how much the shares that a leaf leaves to be added count beside i
 class Paths(NamedTuple):
     """Of L leaves, and which of them no point reaches together, as far as that was asked.
 
-    tree: (L,); low, high: (J, L) the boxes of their paths; grid: (J,); first, last: (J,) the box that holds them.
-    bits: (L, words) of a leaf those of its tree, and those that share no point with it; known: (L,) whose are there.
-    apart: (L,) room for the bits of one leaf.
+    tree: (L,); begin: (L + 1,) where the sides of each leaf's path begin in
+    axis, low, high: (S,) as of `Leaves`.
+    on: (J + 1,) where the sides on each axis begin in
+    owner, least, most: (S,) whose they are, and what they leave of the axis.
+    grid: (J,); bits: (L, words) of a leaf those of its tree, and those that share no point with it; known: (L,) whose
+    are there. apart: (L,) room for the bits of one leaf.
     """
 
     tree: Array
+    begin: Array
+    axis: Array
     low: Array
     high: Array
+    on: Array
+    owner: Array
+    least: Array
+    most: Array
     grid: Array
-    first: Array
-    last: Array
     bits: Array
     known: Array
     apart: Array
@@ -56,16 +64,13 @@ def look_at(paths: Paths, k: int) -> None:
     apart = paths.apart
     for other in range(len(apart)):
         apart[other] = paths.tree[other] == paths.tree[k]
-    for j in range(len(paths.grid)):
-        low, high = paths.low[j], paths.high[j]
-        if low[k] == paths.first[j] and high[k] == paths.last[j]:
-            continue
-        if paths.grid[j]:
-            for other in range(len(apart)):
-                apart[other] |= (low[k] > high[other]) | (low[other] > high[k])
-        else:
-            for other in range(len(apart)):
-                apart[other] |= (low[k] & low[other]) == 0
+    for side in range(paths.begin[k], paths.begin[k + 1]):
+        j, low, high = paths.axis[side], paths.low[side], paths.high[side]
+        for i in range(paths.on[j], paths.on[j + 1]):
+            if paths.grid[j]:
+                apart[paths.owner[i]] |= (low > paths.most[i]) | (paths.least[i] > high)
+            else:
+                apart[paths.owner[i]] |= (low & paths.least[i]) == 0
     apart[k] = False
     for other in range(len(apart)):
         paths.bits[k, other >> 6] |= np.uint64(apart[other]) << np.uint64(other & 63)
@@ -160,16 +165,17 @@ def lifted(paths: Paths, members: Array, order: Array) -> Array:
 
 
 class Finder:
-    """Looks for cliques among leaves that a box leaves open, none twice.
+    """Looks for cliques among leaves that a box leaves open, none twice; grid: (J,)."""
 
-    tree, low, high: of these leaves as a relaxation has them; grid: (J,); first, last: the box.
-    """
-
-    def __init__(self, tree: Array, low: Array, high: Array, grid: Array, first: Array, last: Array) -> None:
-        leaves = len(tree)
-        bits, known = np.zeros((leaves, (leaves + 63) // 64), np.uint64), np.zeros(leaves, np.bool_)
-        low, high = np.ascontiguousarray(low.T), np.ascontiguousarray(high.T)
-        self.paths = Paths(tree, low, high, grid, first, last, bits, known, np.zeros(leaves, np.bool_))
+    def __init__(self, leaves: Leaves, grid: Array) -> None:
+        count = len(leaves.tree)
+        bits, known = np.zeros((count, (count + 63) // 64), np.uint64), np.zeros(count, np.bool_)
+        order = np.argsort(leaves.axis, kind="stable")
+        on = np.searchsorted(leaves.axis[order], np.arange(len(grid) + 1))
+        owner = np.repeat(np.arange(count), np.diff(leaves.begin))[order]
+        sides = leaves.begin, leaves.axis, leaves.low, leaves.high
+        by_axis = on, owner, leaves.low[order], leaves.high[order]
+        self.paths = Paths(leaves.tree, *sides, *by_axis, grid, bits, known, np.zeros(count, np.bool_))
         self.known: set[bytes] = set()
 
     def found(self, shares: Array) -> list[Array]:

@@ -33,6 +33,7 @@ from mace.solve.ensembles.exact_bound import NOTHING, proved, rounded
 from mace.solve.ensembles.frame import ANYTHING, Active, RelaxationArrays
 from mace.solve.ensembles.narrowing import narrowed
 from mace.solve.ensembles.opening import opened, whole
+from mace.solve.ensembles.paths import boxes, leaves_of
 from mace.solve.ensembles.spots import Spots
 from mace.solve.ensembles.walk import new_box
 
@@ -126,9 +127,9 @@ class Relaxation:
         self.bits = min(DIGITS - math.frexp(float(size) or 1.0)[1], MOST_BITS)
         self.ground, self.scale, self.exponent = grounded.ground, grounded.scale, grounded.aim.exponent
         self.roots = grounded.forest.roots
-        self.numbers, self.tree, low, high = _leaves(self.ground, forest)
-        self.low, self.high = low, high
-        self.nodes = forest.leaf[self.numbers] - self.roots[self.tree]  # in their trees
+        self.leaves = leaves_of(self.ground, forest)
+        self.tree = self.leaves.tree
+        self.nodes = forest.leaf[self.leaves.node] - self.roots[self.tree]  # in their trees
         self._aimed(grounded, forest, part)
         self.first_leaf = np.flatnonzero(np.diff(self.tree, prepend=-1))
         self.columns = _columns(self.ground, forest)
@@ -136,7 +137,7 @@ class Relaxation:
         self.largest = not free and bool(self.ground.top.any() or self.ground.level_top.any())
         self.spots = Spots(grounded, self.bits)
         self.lines = grounded.lines
-        self.sides, self.leaf_of, self.row_of = self._sides(_entered(grounded, forest), low, high, deadline)
+        self.sides, self.leaf_of, self.row_of = self._sides(_entered(grounded, forest), deadline)
         self.cliques: list[Array] = []
 
     def _aimed(self, grounded: Grounded, forest: Forest, part: int) -> None:
@@ -145,7 +146,7 @@ class Relaxation:
         self.compares = [int(c) for c in aim.part_of[aim.begin[part] : aim.begin[part + 1]]]
         # One less than what the sum of rounded gains needs: the checker rounds neither gains nor needs.
         self.need = [int(aim.need[c]) - 1 for c in self.compares]
-        self.gain = np.ascontiguousarray(forest.gain[np.array(self.compares)][:, self.numbers])
+        self.gain = np.ascontiguousarray(forest.gain[np.array(self.compares)][:, self.leaves.node])
 
     def beside(self, grounded: Grounded, forest: Forest, part: int) -> Relaxation:
         """That of another part of the goal, for the same forest: leaves, rows and pieces are shared."""
@@ -165,14 +166,16 @@ class Relaxation:
         """All leaves, rows and pieces."""
         return whole(self.framed)
 
-    def _sides(self, entered: SideRows, low: Array, high: Array, deadline: Deadline) -> tuple[SideRows, Array, Array]:
+    def _sides(self, entered: SideRows, deadline: Deadline) -> tuple[SideRows, Array, Array]:
         """The rows of sides that hold some leaf; and, in pairs, each leaf and each row on whose side it lies whole."""
         leaf_of, row_of = [], []
         leaves, rows = ([*np.searchsorted(tree, np.arange(len(self.roots) + 1))] for tree in (self.tree, entered.tree))
         for begin, end, first, last in zip(leaves, leaves[1:], rows, rows[1:], strict=False):
             deadline.look("preparing the relaxation")
             axis, cut, side = entered.axis[first:last], entered.cut[first:last], entered.side[first:last]
-            least, most = low[begin:end, axis].T, high[begin:end, axis].T  # of each row each leaf's
+            tested, on = np.unique(axis, return_inverse=True)
+            low, high = boxes(self.ground, self.leaves, slice(begin, end), tested)
+            least, most = low[:, on].T, high[:, on].T  # of each row each leaf's
             grid, below = self.ground.grid[axis, None], side[:, None] == 0
             within = np.where(below, most <= cut[:, None], least > cut[:, None])
             if not grid.all():
@@ -421,30 +424,6 @@ class Relaxation:
 
 
 # ---------------------------------------------------------------------------------------------- the forest's arrays
-
-
-def _leaves(ground: Ground, forest: Forest) -> tuple[Array, Array, Array, Array]:
-    """The leaves of each tree in order, their trees, and the box of each on its way: cells, or in `low` a mask."""
-    size, axes = len(forest.test), len(ground.grid)
-    low, high = np.empty((size, axes), np.int64), np.empty((size, axes), np.int64)
-    row = forest.roots
-    low[row], high[row] = ground.low, ground.high
-    while len(row := row[forest.test[row, 0] >= 0]):
-        axis, cut, left, right = (forest.test[row, k].astype(np.int64) for k in range(4))
-        grid = ground.grid[axis]
-        mask = cut.copy()  # of a forest that was not cut down, cuts of grids may lie outside
-        mask[~grid] = ground.at[ground.base[axis[~grid]] + cut[~grid]]
-        for child in (left, right):
-            low[child], high[child] = low[row], high[row]
-        high[left[grid], axis[grid]] = np.minimum(high[row, axis], cut)[grid]
-        low[right[grid], axis[grid]] = np.maximum(low[row, axis], cut + 1)[grid]
-        levels = ~grid
-        low[left[levels], axis[levels]] = (low[row, axis] & mask)[levels]
-        low[right[levels], axis[levels]] = (low[row, axis] & ~mask)[levels]
-        row = np.concatenate([left, right])
-    numbers = np.flatnonzero(forest.test[:, 0] < 0)
-    tree = np.searchsorted(forest.roots, numbers, side="right") - 1
-    return numbers, tree, low[numbers], high[numbers]
 
 
 def _columns(ground: Ground, forest: Forest) -> list[Columns]:

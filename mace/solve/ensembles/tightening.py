@@ -46,8 +46,7 @@ class Tightening:
             return
         if any(len(part.climbed.leaves) != len(leaf) for part in root.parts):  # a nearer point was found since
             root.parts = self.better(root.parts, opened, AGAIN)
-        ground = self.grounded.ground
-        finder = Finder(first.tree[leaf], first.low[leaf], first.high[leaf], ground.grid, root.low, root.high)
+        finder = Finder(first.leaves.of(leaf), self.grounded.ground.grid)
         for _ in range(TURNS):
             if root.key >= limit or self.host.deadline.over:
                 return

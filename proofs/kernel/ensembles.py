@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 from itertools import chain
 from operator import or_
 from typing import Any, NamedTuple, TypeAlias
@@ -238,6 +238,7 @@ class Reach:
             if type(at) is not int:
                 raise Refused("cuts: expected an integer")
             self.sides[number] = model.cut(number, columns[tests[number][0]], at)
+        self.leading = cache(self._leading)
         self.prepare(root)
 
     def prepare(self, root: Any) -> None:
@@ -290,6 +291,15 @@ class Reach:
                 raise Refused(f"statement: model: no column {column}")
             for number, sides in self.model.levels(column, self.statement.columns[column]):
                 found[number] = sides
+        return found
+
+    def _leading(self, t: int) -> dict[int, tuple[int, Span]]:
+        """For each node of a tree the axis and the side of the test that leads there, as far as its cut is known."""
+        tree, found = self.model.trees[t], dict[int, tuple[int, Span]]()
+        for n, test in enumerate(tree.test):
+            cut = self.sides[test] if test >= 0 else None
+            if cut is not None:
+                found[tree.left[n]], found[tree.right[n]] = (cut[0], cut[1]), (cut[0], cut[2])
         return found
 
     def reached(self, tree: Tree, root: Any, whole: dict[int, list[Half]]) -> dict[int, tuple[int, Sides]]:

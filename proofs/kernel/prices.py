@@ -77,7 +77,7 @@ def priced(reach: Reach, state: Any, parts: Sequence[Any]) -> Iterator[tuple[int
 
 
 class Prices:
-    """The prices of part k of the goal; `entered`: for each tree and axis the sides that have one.
+    """The prices of part k of the goal; `entered`: for each tree and axis the sides that have one; `on`: for each axis.
 
     `shared`: for each tree what its leaves, by their bits, pay for cliques; `spent`: what all cliques together cost.
     """
@@ -98,17 +98,17 @@ class Prices:
         need(sum(self.shares.values()) <= 1, f"{where}: largest: the shares are more than 1")
         trees = reach.model.trees
         self.entered: list[dict[int, list[Entered]]] = [{} for _ in trees]
-        leading: dict[int, dict[int, Entered]] = {}
+        self.on: dict[int, list[Entered]] = {}
         before = (-1, 0)
         for t, n, price in found.prices:
             need(0 <= t < len(trees) and before < (t, n), f"{where}: prices: not a tree, or not in order")
             need(price >= 0, f"{where}: prices: a price is not negative")
             before = (t, n)
-            if t not in leading:
-                leading[t] = dict(self._leading(t))
-            need(n in leading[t], f"{where}: prices: no test whose cut is known leads to node {n} of tree {t}")
-            j, side = leading[t][n]
+            leading = reach.leading(t)
+            need(n in leading, f"{where}: prices: no test whose cut is known leads to node {n} of tree {t}")
+            j, side = leading[n]
             self.entered[t].setdefault(j, []).append((side, price))
+            self.on.setdefault(j, []).append((side, price))
         self.shared: list[dict[int, int]] = [{} for _ in trees]
         self.spent = 0
         if found.cliques is not None:
@@ -124,15 +124,6 @@ class Prices:
             self.spent += price
             for t, bit in known[number]:
                 self.shared[t][bit] = self.shared[t].get(bit, 0) + price
-
-    def _leading(self, t: int) -> Iterator[tuple[int, tuple[int, Span]]]:
-        """For each node of a tree the axis and the side of the test that leads there."""
-        tree = self.reach.model.trees[t]
-        for n, test in enumerate(tree.test):
-            sides = self.reach.sides[test] if test >= 0 else None
-            if sides is not None:
-                yield tree.left[n], (sides[0], sides[1])
-                yield tree.right[n], (sides[0], sides[2])
 
     def bounds(self, state: Any, places: Sequence[tuple[int, Sequence[Span]]] = ()) -> list[Fraction]:
         """No point of the state with this part of the goal is nearer than the first; none at all if there is none,
@@ -165,10 +156,12 @@ class Prices:
         small = common * self.unit.denominator * lcm(*(share.denominator for share in self.shares.values()))
         ruled = held(self.statement.rules, self.statement.axes, state.box, self.rules, self.where)
         small *= lcm(*(pull.below for pull in (self.pull, ruled) if pull is not None))
-        least = [self._axis(j, span, small, ruled) for j, span in enumerate(state.box)]
-        all_axes = [sum(least)]
+        counts = small, 0 if self.statement.limit is None else small // common, int(self.unit * small)
+        least = [self._axis(j, span, counts, ruled) for j, span in enumerate(state.box)]
+        whole = sum(least)
+        all_axes = [whole]
         for j, spans in places:
-            all_axes.append(sum(least) - least[j] + min(self._axis(j, span, small, ruled) for span in spans))
+            all_axes.append(whole - least[j] + min(self._axis(j, span, counts, ruled) for span in spans))
         return [Fraction(total, fine) + Fraction(axes, small) for axes in all_axes]
 
     def _payments(self, t: int, box: Sequence[Span]) -> Callable[[Sides], int]:
@@ -185,16 +178,16 @@ class Prices:
             everywhere + sum(within(j, meet(side, box[j])) - whole[j] for j, side in sides.items() if j in whole)
         )
 
-    def _axis(self, j: int, span: Span, small: int, ruled: Pull | None) -> int:
+    def _axis(self, j: int, span: Span, counts: tuple[int, int, int], ruled: Pull | None) -> int:
         """The least cost of a value of an axis without its payments, in units of 1 / small.
 
+        counts: small, and how many of these a unit of costs and one of prices have.
         ruled: what multipliers make of rules, which adds to the cost of every single value.
         """
-        axis, statement = self.statement.axes[j], self.statement
-        cost = 0 if statement.limit is None else small // statement.common
-        top, price = int(self.shares.get(j, Fraction(0)) * cost), int(self.unit * small)
+        axis, (small, cost, price) = self.statement.axes[j], counts
+        top = int(self.shares.get(j, 0) * cost)
         found = []
-        for cell, paid in cells(axis, span, [entry for sides in self.entered for entry in sides.get(j, ())]):
+        for cell, paid in cells(axis, span, self.on.get(j, ())):
             own = axis.cost(cell)
             pulled = 0 if self.pull is None else self.pull.least(j, cell) * (small // self.pull.below)
             if ruled is None:

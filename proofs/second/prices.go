@@ -177,7 +177,10 @@ func (c *checker) refutes(bound *big.Rat) bool {
 	if c.forms.count > 0 {
 		return bound.Cmp(c.claim) >= 0
 	}
-	return bound.Cmp(c.lastBelow()) > 0
+	if c.below == nil {
+		c.below = c.lastBelow()
+	}
+	return bound.Cmp(c.below) > 0
 }
 
 // lastBelow returns the largest multiple of the grain of distances below the claim.

@@ -44,6 +44,7 @@ type world struct {
 	anywhere    bool
 	claim       *big.Rat // q
 	far         *big.Int // costs from here on are not below q
+	below       *big.Rat // the largest number below q that can be a distance, once it was asked for
 	common      *big.Int // the common denominator of all costs
 	gamma       bool     // whether the maximum counts
 	forms       *forms

@@ -25,11 +25,13 @@ from mace.problem.distance import DistanceProgram, NearestRow, Norm, is_measured
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.plausibility import from_row
 from mace.problem.question import Question
+from mace.proofs.reader import MAX_BITS
 from mace.space.axes import Axis, GridAxis, LevelAxis, Side
 from mace.space.columns import Column
 from mace.tables.members import are_whole
 from mace.tables.table import Compare, Ensemble, Formula, Network
 
+MANY = 40  # axes; the ranges of fewer have too few digits, whatever doubles their ends are
 _TEXTS: Recent[tuple[tuple[float, ...], list[str]]] = Recent(1024)
 _COLUMNS: Recent[tuple[tuple[Column, ...], Any]] = Recent(256)
 _CERTIFIABLE: Kept[str | None] = Kept(1)  # an answer asks before it is returned, and its certificate once more
@@ -59,6 +61,11 @@ def _certifiable(question: Question) -> str | None:
                 values = question.columns[tree.column[node]].values
                 if values is None or not are_whole(members, question.model.seen(np.array(values)).tolist()):
                     return "a tree tests a number as if it were a category"
+    if len(question.axes) >= MANY and not _countable(question):
+        return (
+            f"distances over {len(question.axes)} features have no common denominator of at most {MAX_BITS:,} bits, "
+            "beyond which no checker reads them; with a `step` for real features they have"
+        )
     for axis in question.axes:
         if isinstance(axis, GridAxis) and axis.last < axis.lower:
             return f"`{axis.name}` is held missing, and the checker knows no number without a value"
@@ -72,6 +79,17 @@ def _certifiable(question: Question) -> str | None:
         except CertificateError as error:
             return error.message
     return None
+
+
+def _countable(question: Question) -> bool:
+    """Whether distances count in parts of a whole that the checker takes: of its limits the one that wide data meet."""
+    common = 1
+    for axis, weight in zip(question.axes, norm_of(question)[0].weights, strict=True):
+        scale = Fraction(axis.scale) if isinstance(axis, GridAxis) else Fraction(1)
+        common = math.lcm(common, weight.denominator, scale.numerator, scale.denominator)
+        if common.bit_length() > MAX_BITS:
+            return False
+    return True
 
 
 def _unmeasured(question: Question) -> str | None:

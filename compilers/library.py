@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from mace.base.classes import module_of
 from mace.compilers.deployed import Deployed, Given
 from mace.space.space import Space
 from mace.tables.table import Ensemble, Table
@@ -161,12 +162,6 @@ class Library:
     spelled: Callable[[str], str] = str
     names: Callable[[Any], tuple[str, ...] | None] = _none
     small: Callable[[pd.DataFrame, pd.Series], Any] | None = None
-
-
-def module_of(kind: type) -> str:
-    """Where a class says that it was defined; "" where it says None, or anything that is no name."""
-    module: object = kind.__module__
-    return module if isinstance(module, str) else ""
 
 
 def is_path(module: str, name: str, path: str) -> bool:

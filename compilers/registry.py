@@ -12,10 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from mace.base.classes import module_of, package_of
 from mace.base.files import read_bytes
 from mace.compilers.deployed import Deployed, as_estimator, as_it_is, as_rows, as_values, names_of
 from mace.compilers.libraries import file_types, known, libraries, readers_near
-from mace.compilers.library import FileType, Intake, Library, Reader, is_class, module_of
+from mace.compilers.library import FileType, Intake, Library, Reader, is_class
 from mace.compilers.model_file import ModelFile
 from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.recoding import Recoding
@@ -69,7 +70,7 @@ def library_of(model: object) -> Library | None:
     """The library that a model, or the class from which its own is made, comes from."""
     if isinstance(model, ModelFile):
         return known(model.format.package)
-    packages = (module_of(base).partition(".")[0] for base in type(model).__mro__)
+    packages = (package_of(base) for base in type(model).__mro__)
     return next((library for package in packages if (library := known(package)) is not None), None)
 
 

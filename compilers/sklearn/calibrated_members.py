@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mace.compilers.library import module_of
+from mace.base.classes import module_of
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.compilers.sklearn.trees import read_tree
 from mace.errors import ModelError

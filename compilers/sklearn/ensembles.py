@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from mace.base.classes import module_of
 from mace.base.escape import short
 from mace.base.exact import first_float
-from mace.compilers.library import module_of
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.compilers.sklearn.trees import is_regressor, read_forest, tree_of
 from mace.errors import ModelError, UnreadableError

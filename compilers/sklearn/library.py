@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mace.base.classes import module_of
 from mace.compilers.deployed import Deployed, Given, Rows, as_estimator
 from mace.compilers.library import Categories, FileType, Library, Opening, Reader, is_a
 from mace.compilers.sklearn import calibrated, thresholded, transformed
@@ -105,7 +106,7 @@ def _deployed(model: Any, given: Given) -> Deployed:
     few rows. Of trees alone no warning is to be expected.
     """
     found = as_estimator(model, given)
-    if not all(type(one).__module__ == "sklearn.ensemble._forest" for one in _asked_inside(model)):
+    if not all(module_of(type(one)) == "sklearn.ensemble._forest" for one in _asked_inside(model)):
         return found
     return replace(
         found, predict=_alone(found.predict), probabilities=found.probabilities and _alone(found.probabilities)

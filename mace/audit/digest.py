@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from mace.base.classes import package_of
 from mace.base.values import hashed
 from mace.errors import Span
 
@@ -74,7 +75,7 @@ def _feed(into: Any, value: object) -> None:
             if part.compare and not _usual(part.default, getattr(value, part.name)):
                 _put(into, "field", part.name.encode())
                 _feed(into, getattr(value, part.name))
-    elif isinstance(value, _SAID) or str(type(value).__module__).partition(".")[0] == "pandas" and hashed(value):
+    elif isinstance(value, _SAID) or package_of(type(value)) == "pandas" and hashed(value):
         _put(into, type(value).__name__, repr(value).encode())
     else:
         raise TypeError(f"no digest for a {type(value).__name__}")

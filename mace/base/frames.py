@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from mace.base.classes import package_of
 from mace.base.escape import one_line
 from mace.errors import FileError, MaceError
 
@@ -29,7 +30,7 @@ def in_pandas(given: T) -> T:
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001  whatever another library says
-        whose = str(type(given).__module__).partition(".")[0]
+        whose = package_of(type(given))
         raise MaceError(
             f"the frame of {one_line(whose)} could not be turned into one of pandas: {one_line(str(error))}",
             hint="Give pandas.DataFrame(..) of its columns; polars takes pyarrow for it: pip install pyarrow.",

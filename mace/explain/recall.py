@@ -16,6 +16,7 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mace.base.classes import package_of
 from mace.explain.reading import read_encoded, read_model, read_pipeline
 from mace.space.space import Space
 from mace.tables.table import Table
@@ -124,4 +125,4 @@ class _Pickler(pickle.Pickler):
 
 
 def _known(named: Any) -> bool:
-    return str(getattr(named, "__module__", "")).split(".")[0] in KNOWN
+    return package_of(named) in KNOWN

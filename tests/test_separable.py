@@ -11,7 +11,11 @@ import pandas as pd
 import pytest
 
 import mace
+from mace.certify.writer import certificate
 from mace.solve.ensembles import prover, separable
+from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.protocol import Found, Gap, Limits
+from tests.oracles.small_ensembles import optimum, random_question
 
 TOPS = (9, 7, 5, 5)
 NAMES = list("abcd")
@@ -83,6 +87,20 @@ def test_where_a_search_ends_early_what_it_knows_is_proved(models: Any, monkeypa
         assert not answer.exact_lower_bound or answer.certificate.check().accepted
         ends.append((answer.status, answer.exact_lower_bound > 0))
     assert ("bounded", True) in ends
+
+
+@pytest.mark.parametrize("seed", [54, 2511, 4672, 4845])
+def test_a_box_of_which_prices_prove_less_than_the_gap_is_not_lost(seed: int) -> None:
+    """Its place in the queue changed, and another box was taken out in its stead and never searched."""
+    question = random_question(seed)
+    for size in (Fraction(1, 50), Fraction(2, 25), Fraction(1, 5)):
+        gap = Gap(size, Fraction(0))
+        reply = EnsembleOracle(question).ask(None, Limits(), gap=gap)
+        assert isinstance(reply, Found)
+        distance, nearest = question.distance_of(reply.point), optimum(question)
+        assert nearest is not None and reply.lower <= nearest <= distance and gap.met(reply.lower, distance)
+        verdict = certificate(question, reply.lower, None, reply.proof).check()
+        assert verdict.accepted, verdict
 
 
 def test_what_is_no_such_sum_is_left_to_the_other_searches(models: Any) -> None:

@@ -192,13 +192,13 @@ class Separable:
     def _ended(self, most: int) -> bool:
         # Invariant: every point of interest lies in a box of the heap, or in one whose doubtful points are noted.
         while self.heap:
-            key, _, node = self.heap[0]
+            key = self.heap[0][0]
             enough = self.plain.enough(self.limit)
             if enough < min(key, self.limit) and self._prove(enough):
                 return True
             if self.stopped or self.plain.deadline.over or self.nodes > most:
                 return False
-            heapq.heappop(self.heap)
+            _, _, node = heapq.heappop(self.heap)  # which may be another one, after `_prove`
             if not self._closed(node):
                 self._divide(node)
         return True
@@ -341,7 +341,8 @@ class Separable:
         proved, rows = self._paid(node)
         if proved < (limit * self.unit if self.grounded.width else (limit - 1) * self.unit + 1):
             return False
-        node.rows, node.message = rows, node.message[:0]
+        # What proved less of it before may have been its distance alone.
+        node.far, node.rows, node.message = False, rows, node.message[:0]
         return True
 
     def _proved(self, node: SeparableNode) -> int:

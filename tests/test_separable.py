@@ -103,6 +103,25 @@ def test_a_box_of_which_prices_prove_less_than_the_gap_is_not_lost(seed: int) ->
         assert verdict.accepted, verdict
 
 
+def test_a_box_that_prices_closed_stays_closed(models: Any, monkeypatch: Any) -> None:
+    """Its message is gone: asked once more, what is still in the queue was paid by numbers that were none of its."""
+    closed, twice = separable.Separable._closed, []
+
+    def asked(sums: Any, node: Any) -> bool:
+        said = closed(sums, node)
+        if said and node.rows is not None and not node.far and node.near + sums.grounded.width < sums.limit:
+            rows = node.rows
+            twice.append(closed(sums, node) and node.rows is rows)
+        return said
+
+    monkeypatch.setattr(separable.Separable, "_closed", asked)
+    model, said = models[1]
+    row = dict(zip(NAMES, (0, 0, 0, 0), strict=True))
+    answer = mace.explain(model, SPACE, row, goal=f"y >= {float(np.quantile(said, 0.99))!r}", distance="l1")
+    assert answer.status == "optimal" and answer.certificate.check().accepted
+    assert twice and all(twice)
+
+
 def test_what_is_no_such_sum_is_left_to_the_other_searches(models: Any) -> None:
     from sklearn.tree import DecisionTreeRegressor
 

@@ -124,7 +124,8 @@ class PriceRows(Sequence[tuple[int, int, int]]):
 class SeparableNode:
     """A box of cells; near: its own scaled distance, bound: of what it holds (a float), message and price: of the goal,
     that prove it. What it is split by, or closed by, is there once it is: `rows` of prices, or `proof` for what another
-    search closed. cut: where it may be split, an axis and a cut of it (a mask of levels)."""
+    search closed; no message is left of what prices closed (`priced`). cut: where it may be split, an axis and a cut of
+    it (a mask of levels)."""
 
     low: Array
     high: Array
@@ -137,6 +138,7 @@ class SeparableNode:
     children: tuple[SeparableNode, ...] = ()
     rows: Array | None = None
     far: bool = False
+    priced: bool = False
     proof: Proof | None = None
 
 
@@ -338,11 +340,13 @@ class Separable:
                 return True
         if not self._closes(node.bound):
             return False
+        if node.priced:
+            return True
         proved, rows = self._paid(node)
         if proved < (limit * self.unit if self.grounded.width else (limit - 1) * self.unit + 1):
             return False
         # What proved less of it before may have been its distance alone.
-        node.far, node.rows, node.message = False, rows, node.message[:0]
+        node.far, node.priced, node.rows, node.message = False, True, rows, node.message[:0]
         return True
 
     def _proved(self, node: SeparableNode) -> int:

@@ -70,6 +70,19 @@ def test_a_menu_that_holds_a_missing_value_has_no_certificate_that_no_checker_re
         _ = held[0].certificate
 
 
+def test_background_rows_of_a_menu_lack_what_it_holds_missing() -> None:
+    """Where "missing" alone is left of a feature, the ends of its values were asked for, and there are none."""
+    X, y = table(3)
+    model = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5, random_state=0).fit(X, y)
+    lacking = X[X.a.isna() & (model.predict(X) == 0)].iloc[0]
+    with_rows, without = (
+        mace.Explainer(model, space_of("fill"), background=rows).menu(lacking, goal=1, safe=False) for rows in (X, None)
+    )
+    assert [(way.features, way.answer.exact_distance) for way in with_rows.ways] == [
+        (way.features, way.answer.exact_distance) for way in without.ways
+    ]
+
+
 def fits() -> dict[str, Any]:
     """Models of trees that take NaN, by themselves and behind an imputer."""
     import lightgbm

@@ -268,6 +268,8 @@ def _costs(question: Question, axes: Sequence[Axis], columns: NDArray[np.float64
 def _allowed(axis: Axis, column: NDArray[np.float64], *, numeric: bool) -> NDArray[np.bool_]:
     """Which values of one feature, shape (rows,), its axis allows."""
     if isinstance(axis, GridAxis):
+        if axis.lower > axis.last:  # "missing" alone
+            return np.isnan(column)
         within = (column >= float(axis.value(axis.lower))) & (column <= float(axis.value(axis.last)))
         return within | np.isnan(column) if axis.may_lack else within  # comparisons with NaN fail
     if numeric:  # The row lacks this number: only rows that lack it too.

@@ -24,13 +24,15 @@ from mace.solve import by_parts
 from mace.solve.ensembles import lined, parted, plain, prover, stalled, sweeping, walk
 from mace.solve.ensembles.cells import ground
 from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.ensembles.terms import Bound, Terms
 from mace.solve.networks.prover import NetworkOracle
-from mace.solve.protocol import Found, Limits, ProvedBound, Refuted, Reply, Unknown
+from mace.solve.protocol import Found, Gap, Limits, ProvedBound, Refuted, Reply, Unknown
+from mace.solve.witnesses import Witnesses
 from mace.space.axes import GridAxis, Point
 from mace.space.feature import Feature
 from mace.tables.table import Ensemble
 from tests.clocks import Hand, Ticking
-from tests.oracles.small_ensembles import bounds, random_question
+from tests.oracles.small_ensembles import bounds, points_of, random_question
 from tests.oracles.test_relaxation import the_answer_is_that_of_enumeration
 
 
@@ -242,6 +244,54 @@ def test_a_paused_search_that_proved_as_much_as_the_nearest_point_is_done() -> N
     reply = by_parts.by_parts([far, near], (9,), lambda point: Fraction(point[0]), NEVER, (0, 1))
     assert asked == [0, 1]
     assert isinstance(reply, Found) and (reply.point, reply.lower, reply.why) == ((4,), 4, "")
+
+
+def test_the_bound_of_a_ball_is_kept_where_a_point_beyond_it_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parts of a larger ball may know less at the end of the time, as soon as one of them has a point."""
+    leaf: Proof = [Leaf("trees")]
+    balls = list[Fraction]()
+
+    def searched(search: plain.Plain) -> Reply:
+        if search.bound.inclusive and search.bound.distance is not None:
+            balls.append(search.bound.distance)
+            return Refuted(leaf)
+        return Found(search.question.start, Fraction(0), [], "time limit")
+
+    monkeypatch.setattr(prover, "_searched", searched)
+    monkeypatch.setattr(EnsembleOracle, "_first", lambda *_: None)
+    question = replace(random_question(3), rules=())
+    reply = EnsembleOracle(question).ask(None, Limits())
+    assert isinstance(reply, Found)
+    assert (reply.lower, reply.proof, reply.why) == (max(balls), leaf, "time limit")
+
+
+def test_a_nearer_point_of_a_part_that_was_searched_anew_is_kept() -> None:
+    """The search that goes on instead of it went on from the farther one, and that was what all parts knew then."""
+    question = of_one_score_each(random_question(next(seed for seed in range(99) if many(seed))))
+    points = sorted(filter(question.obeys, points_of(question)), key=question.distance_of)
+    near, far = points[1], points[-1]
+    assert question.distance_of(near) < question.distance_of(far)
+    whole = plain.Plain(Witnesses(question), ground(question), Terms(Bound(), far, Gap(), NEVER, 2**20))
+    taken = list[Point | None]()
+
+    def searched(one: plain.Plain) -> Reply:
+        if one.turn == plain.LONG_LOOK:
+            one.point, one.paused = near, True
+        taken.append(one.point)
+        return Unknown("", Fraction(0), [])
+
+    part = parted._Part(whole, 0, whole.forest, searched)
+    part.turn(far, 0, NEVER)
+    assert part.plain is not None
+    part.plain.branching = True  # type: ignore[assignment]
+    part.plain.point = points[-2]
+    part.turn(far, 1, NEVER)
+    assert taken == [far, near, near] and whole.point == near
+
+
+def many(seed: int) -> bool:
+    """Whether the goal of a question has several parts."""
+    return len(random_question(seed).goal.decision) > 1
 
 
 def test_the_pieces_of_a_proof_are_those_of_its_parts() -> None:

@@ -110,6 +110,7 @@ class _Part:
             if not (turn.paused or again.why):  # else the search that was paused says more
                 self.plain = again
                 return turn
+            best = again.point  # which may be nearer still
         if best is not None and nearer:
             one.point, one.bound = best, Bound(search.question.distance_of(best))
             one.book.settled[:] = 0

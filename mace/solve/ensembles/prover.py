@@ -130,7 +130,7 @@ class EnsembleOracle(Witnessing):
         search = self._plain(Terms(bound, point, gap, deadline, room, limits.jobs))
         reply = self._searched(search)
         self._keep(search)
-        return _better(reply, refuted, proved) if isinstance(reply, Unknown) else reply
+        return reply if isinstance(reply, Refuted) else _better(reply, refuted, proved)
 
     def _ground(self, deadline: Deadline) -> Grounded:
         """The arrays of the question."""
@@ -198,8 +198,8 @@ def _guesses(question: Question, grounded: Grounded, given: Array, deadline: Dea
         yield cells
 
 
-def _better(reply: Unknown, refuted: Fraction, proof: Proof | None) -> Unknown:
-    """A reply without an answer, or with the bound of the largest ball that was refuted before, if that is higher."""
+def _better(reply: Found | Unknown, refuted: Fraction, proof: Proof | None) -> Found | Unknown:
+    """A reply, or with the bound of the largest ball that was refuted before, if that is higher."""
     return replace(reply, lower=refuted, proof=proof) if refuted > (reply.lower or 0) else reply
 
 

@@ -61,7 +61,9 @@ def by_parts(
         if not left:
             break
         part = _next(left, turns, number)
-        alone = len(left) == 1 and not any(_open(turn) for other, turn in turns.items() if other != part)
+        alone = len(left) == 1 and all(
+            _closed(turn, best, distance_of) for other, turn in turns.items() if other != part
+        )
         turn = searches[part](best, None if alone else number[part], deadline.share(2 / (len(left) + 1)))
         found = turn.reply
         if isinstance(found, Found) and (best is None or distance_of(found.point) < distance_of(best)):
@@ -136,6 +138,13 @@ def _ended(turn: Turn, deadline: Deadline) -> Turn:
 def _open(turn: Turn) -> bool:
     """Whether a search was not at its end."""
     return turn.paused or (not isinstance(turn.reply, Refuted) and bool(turn.reply.why))
+
+
+def _closed(turn: Turn, best: Point | None, distance_of: Callable[[Point], Fraction]) -> bool:
+    """Whether nothing nearer than the best point is left of a part; a gap may have ended its search before."""
+    if isinstance(turn.reply, Refuted):
+        return not turn.paused
+    return best is not None and _lower(turn.reply) >= distance_of(best)
 
 
 def _better(turn: Turn, before: Turn) -> Turn:

@@ -21,18 +21,18 @@ from mace.certify.writer import certificate
 from mace.problem.proof import GoalPart, Leaf, Proof, Split, pieces
 from mace.problem.question import Question
 from mace.solve import by_parts
-from mace.solve.ensembles import lined, parted, plain, prover, stalled, sweeping, walk
+from mace.solve.ensembles import branching, lined, parted, plain, prover, stalled, sweeping, walk
 from mace.solve.ensembles.cells import ground
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.ensembles.terms import Bound, Terms
 from mace.solve.networks.prover import NetworkOracle
-from mace.solve.protocol import Found, Gap, Limits, ProvedBound, Refuted, Reply, Unknown
+from mace.solve.protocol import Found, Gap, Hearing, Limits, ProvedBound, Refuted, Replay, Reply, Unknown
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import GridAxis, Point
 from mace.space.feature import Feature
 from mace.tables.table import Ensemble
 from tests.clocks import Hand, Ticking
-from tests.oracles.small_ensembles import bounds, points_of, random_question
+from tests.oracles.small_ensembles import bounds, optimum, points_of, random_question
 from tests.oracles.test_relaxation import the_answer_is_that_of_enumeration
 
 
@@ -292,6 +292,40 @@ def test_a_nearer_point_of_a_part_that_was_searched_anew_is_kept() -> None:
 def many(seed: int) -> bool:
     """Whether the goal of a question has several parts."""
     return len(random_question(seed).goal.decision) > 1
+
+
+@pytest.mark.parametrize(("seed", "crowded"), [(266, False), (524, True)])
+@pytest.mark.parametrize("size", [Fraction(0), Fraction(1, 5)])
+def test_no_bound_of_one_part_is_told_as_that_of_all(
+    seed: int, crowded: bool, size: Fraction, at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a part came to the relaxation its bounds were heard, above the nearest point with another part."""
+    monkeypatch.setattr(branching, "WALKS", 0)
+    monkeypatch.setattr(Hearing, "EVERY", 0.0)
+    question = of_one_score_each(random_question(seed, crowded=crowded))
+    nearest, heard = optimum(question), list[tuple[Fraction, Fraction | None]]()
+    replay = Replay(
+        lambda point: bool(question.has_goal(point)), hearing=Hearing(lambda lower, upper: heard.append((lower, upper)))
+    )
+    EnsembleOracle(question).ask(None, Limits(), gap=Gap(size), replay=replay)
+    assert heard and nearest is not None
+    assert all(lower <= nearest and (upper is None or nearest <= upper) for lower, upper in heard)
+
+
+def test_the_last_part_is_not_alone_where_a_gap_ended_another() -> None:
+    """Its bounds were told as those of all parts, above the nearest point with the other one."""
+    asked = list[int | None]()
+
+    def ended(*_: object) -> by_parts.Turn:
+        return by_parts.Turn(Found((9,), Fraction(5), [], ""), paused=False)
+
+    def last(best: Point | None, number: int | None, _: Deadline) -> by_parts.Turn:
+        asked.append(number)
+        return by_parts.Turn(Found((9,), Fraction(2 + 2 * len(asked)), [], ""), paused=len(asked) < 3)
+
+    reply = by_parts.by_parts([ended, last], (9,), lambda point: Fraction(point[0]), NEVER, (0, 1))
+    assert asked == [0, 1, 2]
+    assert isinstance(reply, Found) and reply.lower == 5
 
 
 def test_the_pieces_of_a_proof_are_those_of_its_parts() -> None:

@@ -88,7 +88,9 @@ class PlainHost:
         return key >= self.plain.enough(self.limit)
 
     def tell(self, key: int) -> None:
-        """Say how far the search is."""
+        """Say how far the search is, where its bounds are those of the question."""
+        if not self.plain.tells:
+            return
         plain, lower = self.plain, Fraction(min(key, self.limit), self.plain.grounded.scale)
         plain.witnesses.tell(lambda: (lower, None if plain.point is None else plain.bound.distance))
 

@@ -312,6 +312,15 @@ def test_no_bound_of_one_part_is_told_as_that_of_all(
     assert all(lower <= nearest and (upper is None or nearest <= upper) for lower, upper in heard)
 
 
+def test_a_search_that_has_nothing_left_is_at_its_end_whatever_the_clock_says() -> None:
+    """Where the time was over after the last box, the bound was 0: no box was left to have one."""
+    question = random_question(38)
+    search = plain.Plain(Witnesses(question), ground(question), Terms(Bound(), None, Gap(), NEVER, 2**20))
+    assert search.search() and search.bound.distance == optimum(question)
+    search.deadline = Deadline.after(0.0)
+    assert search.search(walks=0) and not search.stalled and not search.why
+
+
 def test_the_last_part_is_not_alone_where_a_gap_ended_another() -> None:
     """Its bounds were told as those of all parts, above the nearest point with the other one."""
     asked = list[int | None]()

@@ -175,6 +175,9 @@ class Plain:
         budget = FIRST_BUDGET
         # Invariant: no allowed point with the goal lies within the bound, unless in a box of the heap or pending.
         while True:
+            if self._empty:
+                self.stalled = False
+                return True
             if self.deadline.over:
                 self.why = self.deadline.why
                 return False
@@ -205,6 +208,13 @@ class Plain:
                 return True
             elif ended == search.GAP:
                 return False
+
+    @property
+    def _empty(self) -> bool:
+        """Whether no box is left that is of interest; else the limits say whether to go on."""
+        book = self.book
+        left = book.count[books.HEAP] > 0 and book.key[book.heap[0]] < self.limit
+        return not left and not book.count[books.WAITING]
 
     def search_on(self) -> bool:
         """Search to the end, or to that of a turn; whether every box was closed."""

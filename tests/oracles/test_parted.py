@@ -18,6 +18,7 @@ from sklearn.neural_network import MLPClassifier
 from mace import Explainer, Space
 from mace.base.deadline import NEVER, Deadline
 from mace.certify.writer import certificate
+from mace.problem.distance import norm
 from mace.problem.proof import GoalPart, Leaf, Proof, Split, pieces
 from mace.problem.question import Question
 from mace.solve import by_parts
@@ -319,6 +320,22 @@ def test_a_search_that_has_nothing_left_is_at_its_end_whatever_the_clock_says() 
     assert search.search() and search.bound.distance == optimum(question)
     search.deadline = Deadline.after(0.0)
     assert search.search(walks=0) and not search.stalled and not search.why
+
+
+@pytest.mark.parametrize("seed", [103, 380, 400, 425, 461, 483, 490])
+def test_a_comparison_that_always_holds_has_no_multiplier(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where trees add so little that a class is ahead of another anyway, its need is not known here as it is to a
+    checker, which refused what the prices of such a comparison were thought to prove."""
+    monkeypatch.setattr(prover, "PATIENCE", 0)
+    monkeypatch.setattr(prover, "_relaxes", lambda: True)
+    monkeypatch.setattr(branching, "WALKS", 0)
+    question = random_question(seed)
+    assert isinstance(question.model, Ensemble)
+    outputs = len(question.model.start)
+    trees = tuple(replace(tree, value=tree.value * 1e-15) for tree in question.model.trees)
+    start = np.where(np.arange(outputs) == seed % outputs, -0.3, 0.0)
+    model = replace(question.model, trees=trees, start=start, dtype="float64", divide=1)
+    the_answer_is_that_of_enumeration(replace(question, model=model, distance=norm("linf", len(question.axes))))
 
 
 def test_the_last_part_is_not_alone_where_a_gap_ended_another() -> None:

@@ -20,6 +20,8 @@ from mace.solve.ensembles.cuts import Array, Trees
 from mace.tables.margins import compare_slack, needed
 from mace.tables.table import Compare, Decision, Ensemble
 
+ALWAYS = -(2**61)  # the need of a comparison that holds whatever the trees say, or a little less
+
 
 class LeafGains(NamedTuple):
     """Of C comparisons and N nodes of all trees, in units of 2^-exponent.
@@ -78,7 +80,7 @@ def _need(model: Ensemble, compare: Compare, exponent: int) -> int:
         first += sign * exact(model.start[side]) if side is not None else 0
     wanted = (exact(compare.than) * model.divide - first + least.bound) * Fraction(2) ** exponent
     limit = math.floor(wanted) + 1 if least.strict else math.ceil(wanted)
-    return min(max(limit, -(2**61)), 2**61)
+    return min(max(limit, ALWAYS), 2**61)
 
 
 def spread(trees: Trees, gain: Array) -> None:

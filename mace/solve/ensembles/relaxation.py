@@ -31,6 +31,7 @@ from mace.solve.ensembles.cells import Forest, Ground, Grounded
 from mace.solve.ensembles.cuts import Array
 from mace.solve.ensembles.exact_bound import NOTHING, proved, rounded
 from mace.solve.ensembles.frame import ANYTHING, Active, RelaxationArrays
+from mace.solve.ensembles.gains import ALWAYS
 from mace.solve.ensembles.narrowing import narrowed
 from mace.solve.ensembles.opening import opened, whole
 from mace.solve.ensembles.paths import boxes, leaves_of
@@ -340,7 +341,9 @@ class Relaxation:
         """
         coarse = max(0, DIGITS - digits)
         prices = rounded(climbed.prices, coarse, max(smallest * 2.0**DIGITS, 0.5))
-        goal = np.where(np.isfinite(climbed.goal), np.maximum(climbed.goal, 0.0), 0.0)
+        # What always holds needs even less than is known here, so that a checker finds less than these numbers prove.
+        told = np.isfinite(climbed.goal) & (self.framed.need >= ALWAYS)
+        goal = np.where(told, np.maximum(climbed.goal, 0.0), 0.0)
         fine = int(DIGITS - np.frexp(max(float(goal.max(initial=0.0)), 2.0**-300))[1])
         rough = np.floor(np.ldexp(goal, fine))
         shares = np.zeros(len(climbed.shares))

@@ -54,6 +54,7 @@ SOURCES = (
     "ensembles/messages.py",
     "ensembles/narrowing.py",
     "ensembles/opening.py",
+    "ensembles/paths.py",
     "ensembles/payments.py",
     "ensembles/pieces.py",
     "ensembles/pruning.py",

@@ -175,14 +175,14 @@ class Plain:
         budget = FIRST_BUDGET
         # Invariant: no allowed point with the goal lies within the bound, unless in a box of the heap or pending.
         while True:
+            if self.tells:
+                self.witnesses.tell(self.bounds)
             if self._empty:
                 self.stalled = False
                 return True
             if self.deadline.over:
                 self.why = self.deadline.why
                 return False
-            if self.tells:
-                self.witnesses.tell(self.bounds)
             self.stalled = walks is not None and int(count[books.WORK]) >= walks
             if self.stalled:
                 return False

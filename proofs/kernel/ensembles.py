@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import cache, lru_cache, reduce
+from functools import lru_cache, reduce
 from itertools import chain
 from operator import or_
 from typing import Any, NamedTuple, TypeAlias
@@ -238,7 +238,7 @@ class Reach:
             if type(at) is not int:
                 raise Refused("cuts: expected an integer")
             self.sides[number] = model.cut(number, columns[tests[number][0]], at)
-        self.leading = cache(self._leading)
+        self.led: dict[int, dict[int, tuple[int, Span]]] = {}  # by tree, once prices asked for it
         self.prepare(root)
 
     def prepare(self, root: Any) -> None:
@@ -293,9 +293,11 @@ class Reach:
                 found[number] = sides
         return found
 
-    def _leading(self, t: int) -> dict[int, tuple[int, Span]]:
+    def leading(self, t: int) -> dict[int, tuple[int, Span]]:
         """For each node of a tree the axis and the side of the test that leads there, as far as its cut is known."""
-        tree, found = self.model.trees[t], dict[int, tuple[int, Span]]()
+        if t in self.led:
+            return self.led[t]
+        tree, found = self.model.trees[t], self.led.setdefault(t, {})
         for n, test in enumerate(tree.test):
             cut = self.sides[test] if test >= 0 else None
             if cut is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, assert_never
 
@@ -25,13 +25,13 @@ from mace.problem.distance import DistanceProgram, NearestRow, Norm, is_measured
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.plausibility import from_row
 from mace.problem.question import Question
-from mace.proofs.reader import MAX_BITS
+from mace.proofs.reader import Unusable, denominator_within
 from mace.space.axes import Axis, GridAxis, LevelAxis, Side
 from mace.space.columns import Column
 from mace.tables.members import are_whole
 from mace.tables.table import Compare, Ensemble, Formula, Network
 
-MANY = 40  # axes; the ranges of fewer have too few digits, whatever doubles their ends are
+FEW = 30  # axes: doubles as ends of their ranges, and as their weights, have too few digits for any limit
 _TEXTS: Recent[tuple[tuple[float, ...], list[str]]] = Recent(1024)
 _COLUMNS: Recent[tuple[tuple[Column, ...], Any]] = Recent(256)
 _CERTIFIABLE: Kept[str | None] = Kept(1)  # an answer asks before it is returned, and its certificate once more
@@ -61,11 +61,8 @@ def _certifiable(question: Question) -> str | None:
                 values = question.columns[tree.column[node]].values
                 if values is None or not are_whole(members, question.model.seen(np.array(values)).tolist()):
                     return "a tree tests a number as if it were a category"
-    if len(question.axes) >= MANY and not _countable(question):
-        return (
-            f"distances over {len(question.axes)} features have no common denominator of at most {MAX_BITS:,} bits, "
-            "beyond which no checker reads them; with a `step` for real features they have"
-        )
+    if len(question.axes) > FEW and (reason := _uncounted(question)) is not None:
+        return reason
     for axis in question.axes:
         if isinstance(axis, GridAxis) and axis.last < axis.lower:
             return f"`{axis.name}` is held missing, and the checker knows no number without a value"
@@ -81,15 +78,13 @@ def _certifiable(question: Question) -> str | None:
     return None
 
 
-def _countable(question: Question) -> bool:
-    """Whether distances count in parts of a whole that the checker takes: of its limits the one that wide data meet."""
-    common = 1
-    for axis, weight in zip(question.axes, norm_of(question)[0].weights, strict=True):
-        scale = Fraction(axis.scale) if isinstance(axis, GridAxis) else Fraction(1)
-        common = math.lcm(common, weight.denominator, scale.numerator, scale.denominator)
-        if common.bit_length() > MAX_BITS:
-            return False
-    return True
+def _uncounted(question: Question) -> str | None:
+    """Why the checker counts no distances over so many features: of its limits the one that wide data meet."""
+    try:
+        denominator_within(_features(question.axes, norm_of(question)[0]))
+    except Unusable as error:
+        return f"the checker takes no {error}, and {len(question.axes)} features have more; give real ones a `step`"
+    return None
 
 
 def _unmeasured(question: Question) -> str | None:
@@ -152,7 +147,7 @@ def statement(
     assert not isinstance(question.model, Formula)
     norm, forms = norm_of(question)
     return {
-        "features": [_feature(axis, w) for axis, w in zip(question.axes, norm.weights, strict=True)],
+        "features": _features(question.axes, norm),
         "columns": _of_columns(question, "written", lambda: _columns(question)),
         "model": model_part(question.model, deadline) if model is None else model,
         "goal": [[_compare(compare) for compare in part] for part in question.goal.decision],
@@ -208,6 +203,10 @@ def norm_of(question: Question) -> tuple[Norm, dict[str, Any]]:
     if any(once):
         return Norm(one, nothing, nothing, once), {"forms": forms}
     return Norm(nothing, nothing, nothing, (one,) * len(question.axes)), {"forms": forms}
+
+
+def _features(axes: Sequence[Axis], norm: Norm) -> list[dict[str, Any]]:
+    return [_feature(axis, weight) for axis, weight in zip(axes, norm.weights, strict=True)]
 
 
 def _feature(axis: Axis, weight: Fraction) -> dict[str, Any]:

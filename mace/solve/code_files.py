@@ -59,6 +59,7 @@ SOURCES = (
     "ensembles/pieces.py",
     "ensembles/pruning.py",
     "ensembles/search.py",
+    "ensembles/sides.py",
     "ensembles/separating.py",
     "ensembles/sweeping.py",
     "ensembles/undecided.py",

@@ -1,4 +1,7 @@
-"""The leaves of a forest with their paths: against a walk from each root down, and apart where no cell is shared."""
+"""The leaves of a forest with their paths: against a walk from each root down.
+
+They are apart where no cell is shared, and on the sides of cuts where their whole boxes are.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from mace.solve.ensembles import walk
 from mace.solve.ensembles.cells import Forest, Grounded, ground
 from mace.solve.ensembles.cliques import Finder, look_at_each
 from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.paths import boxes, leaves_of
+from mace.solve.ensembles.paths import leaves_of
+from mace.solve.ensembles.sides import sides_of
 from tests.oracles.small_ensembles import random_question
 
 
@@ -51,13 +55,51 @@ def test_the_sides_of_paths_are_the_boxes_that_a_walk_from_the_root_comes_to(see
     forest = cut_down(grounded)
     leaves, expected = leaves_of(grounded.ground, forest), walked(grounded, forest)
     assert leaves.node.tolist() == sorted(expected)
-    every = np.arange(len(grounded.ground.low))
-    low, high = boxes(grounded.ground, leaves, slice(0, len(leaves.node)), every)
-    for place, node in enumerate(leaves.node.tolist()):
-        assert (low[place] == expected[node][0]).all() and (high[place] == expected[node][1]).all()
-    some = np.arange(0, len(leaves.node), 2)
-    fewer = leaves.of(some)
-    assert (boxes(grounded.ground, fewer, slice(0, len(some)), every)[0] == low[some]).all()
+    for some in (np.arange(len(leaves.node)), np.arange(0, len(leaves.node), 2)):
+        fewer = leaves.of(some)
+        for place, node in enumerate(fewer.node.tolist()):
+            low, high = grounded.ground.low.copy(), grounded.ground.high.copy()
+            here = slice(*fewer.begin[place : place + 2])
+            low[fewer.axis[here]], high[fewer.axis[here]] = fewer.low[here], fewer.high[here]
+            assert (low == expected[node][0]).all() and (high == expected[node][1]).all()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_leaf_lies_on_a_side_of_a_cut_that_its_tree_tests_where_its_whole_box_does(seed: int) -> None:
+    grounded = ground(random_question(seed))
+    axes, forest = grounded.ground, cut_down(grounded)
+    leaves, known = leaves_of(axes, forest), walked(grounded, forest)
+    rows, at, row = sides_of(grounded, forest, leaves)
+    tested = np.flatnonzero(forest.test[:, 0] >= 0)
+    trees = np.searchsorted(forest.roots, tested, side="right") - 1
+    cuts = {(int(t), *forest.test[n, :2].tolist()) for t, n in zip(trees, tested, strict=True)}
+    expected: dict[tuple[int, ...], list[int]] = {}
+    for leaf, node in enumerate(leaves.node.tolist()):
+        low, high = known[node]
+        for t, j, cut in cuts:
+            mask = int(axes.at[axes.base[j] + cut]) if not axes.grid[j] else 0
+            for side in (0, 1):
+                if axes.grid[j]:
+                    inside = low[j] > cut if side else high[j] <= cut
+                else:
+                    inside = low[j] & (mask if side else ~mask) == 0
+                if inside and t == leaves.tree[leaf]:
+                    expected.setdefault((t, j, cut, side), []).append(leaf)
+    names = list(zip(*(column.tolist() for column in rows[:4]), strict=True))
+    assert sorted(names) == sorted(expected)
+    assert names == sorted(names, key=lambda name: (name[1], name[3], name[2]))  # axis, side, cut
+    found: dict[tuple[int, ...], list[int]] = {}
+    for leaf in range(len(leaves.node)):
+        mine = row[at[leaf] : at[leaf + 1]].tolist()
+        assert mine == sorted(set(mine))
+        for number in mine:
+            found.setdefault(names[number], []).append(leaf)
+    assert found == expected
+    for (t, j, cut, side), node in zip(names, rows.node.tolist(), strict=True):
+        above = int(grounded.forest.up[node])
+        assert grounded.forest.test[above, :2].tolist() == [j, cut]
+        assert grounded.forest.test[above, 2 + side] == node
+        assert np.searchsorted(grounded.forest.roots, node, side="right") - 1 == t
 
 
 @pytest.mark.parametrize("seed", range(40))

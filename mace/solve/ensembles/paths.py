@@ -1,7 +1,7 @@
 """The leaves of a forest, and what the path to each leaves of the axes that it tests.
 
 In:  the arrays of a question, and a forest that was cut down to its box (`shrink`): every test divides it.
-Out: `Leaves`, and `boxes`: the boxes of some leaves on some axes.
+Out: `Leaves`: their sides.
 A path tests few axes. Of thousands of features, which is what measurements of genes have, a whole box for every leaf
 would take gigabytes.
 """
@@ -68,15 +68,3 @@ def leaves_of(ground: Ground, forest: Forest) -> Leaves:
         high = np.minimum.reduceat(high, first)
     begin = np.searchsorted(leaf, np.arange(len(node) + 1))
     return Leaves(node, np.searchsorted(forest.roots, node, side="right") - 1, begin, axis, low, high)
-
-
-def boxes(ground: Ground, leaves: Leaves, some: slice, axes: Array) -> tuple[Array, Array]:
-    """What the paths of consecutive leaves leave of all axes that they test, given in order: two of (leaves, axes)."""
-    shape = some.stop - some.start, len(axes)
-    low, high = np.empty(shape, np.int64), np.empty(shape, np.int64)
-    low[:], high[:] = ground.low[axes], ground.high[axes]
-    begin = leaves.begin[some.start : some.stop + 1]
-    sides = slice(begin[0], begin[-1])
-    where = np.repeat(np.arange(shape[0]), np.diff(begin)), np.searchsorted(axes, leaves.axis[sides])
-    low[where], high[where] = leaves.low[sides], leaves.high[sides]
-    return low, high

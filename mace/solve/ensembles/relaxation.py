@@ -34,7 +34,8 @@ from mace.solve.ensembles.frame import ANYTHING, Active, RelaxationArrays
 from mace.solve.ensembles.gains import ALWAYS
 from mace.solve.ensembles.narrowing import narrowed
 from mace.solve.ensembles.opening import opened, whole
-from mace.solve.ensembles.paths import boxes, leaves_of
+from mace.solve.ensembles.paths import leaves_of
+from mace.solve.ensembles.sides import sides_of
 from mace.solve.ensembles.spots import Spots
 from mace.solve.ensembles.walk import new_box
 
@@ -92,19 +93,6 @@ class Exact(NamedTuple):
         return self._replace(prices=prices)
 
 
-class SideRows(NamedTuple):
-    """The rows of sides, by number: tree, axis, cut (local to the axis), side (0: cell <= cut, or level in the mask).
-
-    node: the node of the whole forest that the side's test leads to.
-    """
-
-    tree: Array
-    axis: Array
-    cut: Array
-    side: Array
-    node: Array
-
-
 class Columns(NamedTuple):
     """The columns of one axis: the cuts (local, in order) or the levels that they stand for."""
 
@@ -138,7 +126,7 @@ class Relaxation:
         self.largest = not free and bool(self.ground.top.any() or self.ground.level_top.any())
         self.spots = Spots(grounded, self.bits)
         self.lines = grounded.lines
-        self.sides, self.leaf_of, self.row_of = self._sides(_entered(grounded, forest), deadline)
+        self.sides, self.at, self.rows = sides_of(grounded, forest, self.leaves, deadline)
         self.cliques: list[Array] = []
 
     def _aimed(self, grounded: Grounded, forest: Forest, part: int) -> None:
@@ -167,42 +155,10 @@ class Relaxation:
         """All leaves, rows and pieces."""
         return whole(self.framed)
 
-    def _sides(self, entered: SideRows, deadline: Deadline) -> tuple[SideRows, Array, Array]:
-        """The rows of sides that hold some leaf; and, in pairs, each leaf and each row on whose side it lies whole."""
-        leaf_of, row_of = [], []
-        leaves, rows = ([*np.searchsorted(tree, np.arange(len(self.roots) + 1))] for tree in (self.tree, entered.tree))
-        for begin, end, first, last in zip(leaves, leaves[1:], rows, rows[1:], strict=False):
-            deadline.look("preparing the relaxation")
-            axis, cut, side = entered.axis[first:last], entered.cut[first:last], entered.side[first:last]
-            tested, on = np.unique(axis, return_inverse=True)
-            low, high = boxes(self.ground, self.leaves, slice(begin, end), tested)
-            least, most = low[:, on].T, high[:, on].T  # of each row each leaf's
-            grid, below = self.ground.grid[axis, None], side[:, None] == 0
-            within = np.where(below, most <= cut[:, None], least > cut[:, None])
-            if not grid.all():
-                at = np.zeros((len(axis), 1), np.int64)
-                by = ~grid[:, 0]  # cuts of grids may lie outside
-                at[by, 0] = self.ground.at[self.ground.base[axis[by]] + cut[by]]
-                within = np.where(grid, within, least & np.where(below, ~at, at) == 0)
-            row, leaf = np.nonzero(within)
-            row_of.append(first + row)
-            leaf_of.append(begin + leaf)
-        none = np.zeros(0, np.int64)
-        used, row = np.unique(np.concatenate([none, *row_of]), return_inverse=True)
-        order = np.lexsort((entered.cut[used], entered.side[used], entered.axis[used]))
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        return SideRows(*(column[used[order]] for column in entered)), np.concatenate([none, *leaf_of]), place[row]
-
     def frame(self) -> RelaxationArrays:
         """The arrays for compiled code, with costs in units of 2^-bits of a distance of 1."""
-        leaves, columns = len(self.tree), self.columns
-        order = np.argsort(self.leaf_of, kind="stable")
-        at = np.concatenate([[0], np.cumsum(np.bincount(self.leaf_of, minlength=leaves))])
-        sides, grid = self.sides, self.ground.grid
-        mask = self.ground.at[self.ground.base[sides.axis] + sides.cut]
-        cut = np.where(grid[sides.axis], sides.cut, mask) if len(mask) else sides.cut
-        place = np.zeros(len(cut), np.int64)
+        columns, sides, grid = self.columns, self.sides, self.ground.grid
+        place = np.zeros(len(sides.cut), np.int64)
         for one in columns:
             here = sides.axis == one.axis
             place[here] = np.searchsorted(one.items, sides.cut[here])
@@ -212,13 +168,13 @@ class Relaxation:
         read, spots, *of_spots = self.spots.of([(one.axis, *piece) for one, piece in zip(columns, pieces, strict=True)])
         none = np.zeros(1, np.int64)
         return RelaxationArrays(
-            np.append(self.first_leaf, leaves),
-            at,
-            self.row_of[order],
+            np.append(self.first_leaf, len(self.tree)),
+            self.at,
+            self.rows,
             self.gain,
             np.array(self.need, np.int64),
             sides.axis,
-            cut,
+            sides.limits(self.ground),
             sides.side,
             place,
             np.append(grid, True),
@@ -235,17 +191,18 @@ class Relaxation:
     def add(self, cliques: Sequence[Array]) -> None:
         """Add rows of cliques, each as its leaves by place in `tree`, to those that there are."""
         frame, rows = self.framed, len(self.framed.axis)
-        leaf = np.repeat(np.arange(len(self.tree)), np.diff(frame.at))
-        leaf = np.concatenate([leaf, *cliques])
-        row = np.concatenate([frame.rows, *(np.full(len(one), rows + n) for n, one in enumerate(cliques))])
-        at = np.concatenate([[0], np.cumsum(np.bincount(leaf, minlength=len(self.tree)))])
+        leaf = np.concatenate([np.zeros(0, np.int64), *cliques])
+        row = np.repeat(rows + np.arange(len(cliques)), np.array([len(one) for one in cliques], np.int64))
+        order = np.argsort(leaf, kind="stable")
+        at = frame.at + np.searchsorted(leaf[order], np.arange(len(frame.at)))
+        row = np.insert(frame.rows, frame.at[leaf[order] + 1], row[order])  # those of cliques come last
 
         def more(column: Array, value: int) -> Array:
             return np.append(column, np.full(len(cliques), value, column.dtype))
 
         # Their side is the whole piece: what lies above a cut before it.
         self.framed = frame._replace(
-            at=at, rows=row[np.lexsort((row, leaf))], axis=more(frame.axis, len(frame.grid) - 1),
+            at=at, rows=row, axis=more(frame.axis, len(frame.grid) - 1),
             cut=more(frame.cut, -1), side=more(frame.side, 1), place=more(frame.place, -1),
         )  # fmt: skip
         self.whole = whole(self.framed)
@@ -442,15 +399,3 @@ def _items(ground: Ground, axis: int, cuts: Sequence[int]) -> Array:
     if ground.grid[axis]:
         return np.array(cuts, np.int64)
     return np.array(members(int(ground.low[axis])), np.int64)
-
-
-def _entered(grounded: Grounded, forest: Forest) -> SideRows:
-    """For each tree both sides of each cut that it tests, with a node of the whole forest to which that test leads."""
-    inner = np.flatnonzero(forest.test[:, 0] >= 0)
-    tree = np.searchsorted(forest.roots, inner, side="right") - 1
-    tests = np.stack([tree, forest.test[inner, 0], forest.test[inner, 1]]).astype(np.int64)
-    found, first = np.unique(tests, axis=1, return_index=True)
-    number = forest.leaf[inner[first]]
-    node = grounded.forest.test[number, 2:].astype(np.int64).ravel()
-    tree, axis, cut = (np.repeat(column, 2) for column in found)
-    return SideRows(tree, axis, cut, np.tile([0, 1], len(number)), node)

@@ -24,7 +24,7 @@ from mace.solve.ensembles.walk import measure
 from mace.solve.protocol import Gap, Reply
 
 NODES = 4  # of the relaxation in the first turn, where searches take turns; then twice as many each time
-MOST_LEAVES = 60_000  # of a forest whose relaxation is solved: it takes too long with more
+MOST_LEAVES = 200_000  # of a forest whose relaxation is solved: it takes too long with more
 # Repairs before the relaxation is made: until so many in a row found nothing nearer, for a part of the time left. Where
 # the point is as near as can be, none helps; where it is not, one of the first dozen did.
 AT_FIRST, IN_VAIN, AT_MOST = 15, 25, 0.1

@@ -285,14 +285,14 @@ def _trees(question: Question, number: int) -> tuple[Trees, list[list[int]], Arr
                 lefts[j, cut] = np.array([at >> level & 1 for level in items.first[mine]], bool)
         sides[row, mine] = lefts[j, cut] == (side == 0)
     holds = np.ones((len(one.tree), len(items.low)), bool)
-    tested = np.asarray(one.sides.axis)[one.row_of]
+    leaf_of, row_of = np.repeat(np.arange(len(one.tree)), np.diff(one.at)), one.rows
+    tested = np.asarray(one.sides.axis)[row_of]
     for j in np.unique(tested).tolist():
         mine, pairs = slice(*items.begin[j : j + 2]), np.flatnonzero(tested == j)
-        pairs = pairs[np.argsort(one.leaf_of[pairs], kind="stable")]
-        leaves, firsts = np.unique(one.leaf_of[pairs], return_index=True)
-        holds[leaves, mine] = np.logical_and.reduceat(sides[one.row_of[pairs], mine], firsts, axis=0)
+        leaves, firsts = np.unique(leaf_of[pairs], return_index=True)
+        holds[leaves, mine] = np.logical_and.reduceat(sides[row_of[pairs], mine], firsts, axis=0)
     gain = one.gain * unit
     need = np.array([float(one.need[k] * unit) for k in range(len(one.compares))])
     node = one.sides.node - grounded.forest.roots[one.sides.tree]
-    trees = Trees(gain, one.tree, one.first_leaf, holds, one.leaf_of, one.row_of, sides, one.sides.tree, node)
+    trees = Trees(gain, one.tree, one.first_leaf, holds, leaf_of, row_of, sides, one.sides.tree, node)
     return trees, ends, need

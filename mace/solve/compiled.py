@@ -156,7 +156,7 @@ class Function:
                 return False
             # What an interpreted call under way asks for may be there for compiled callers alone: it ends as it began.
             inside = _interpreting.here.began is not None and code_files.holds(f"{self.name}-inner")
-            return ahead.under_way(self.py_func.__module__) or inside
+            return inside or ahead.under_way(self.py_func.__module__)
         return spent < _interpreting.reading or not self.kept
 
     @property

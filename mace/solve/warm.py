@@ -4,6 +4,7 @@ In:  a model's table.    Out: how many seconds of the question's clock it took.
 Promise: afterwards a question about such a model loads or compiles nothing (tests/oracles/test_compiled.py), but what
 `mace.solve.compiled` interprets until it is worth compiling; that clock stands while anything compiles.
 Before a network of `WIDE` hidden units or more, nothing is interpreted: one relaxation would take seconds to minutes.
+Before trees with `MANY` leaves or more, what is on disk is read at once: one climb to a first point would take as long.
 Left out, unless the whole is wanted, are the relaxation of trees for ensembles below `LARGE`, whose searches hardly
 ever come to it, and what narrows hidden units before networks, which only searches that stall come to.
 How: a question so small that a child could answer it, asked of the prover of the same kind.
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from mace.solve.networks.search import Search
 
 LARGE = 1000  # leaves
+MANY = 20_000  # leaves
 WIDE = 100  # hidden units
 
 
@@ -44,11 +46,9 @@ def warm(table: Table, *, whole: bool = False) -> float:
     """
     began = now()
     if interpreted():
-        if not isinstance(table, Network) or sum(len(layer.bias) for layer in table.layers[:-1]) < WIDE:
-            return 0.0
-        from mace.solve.networks.relax import relax
-
-        (read_at_once if relax.kept else at_once)()  # type: ignore[attr-defined]
+        _begin(table)
+    if interpreted():
+        return 0.0
     match table:
         case Ensemble():
             trees()
@@ -65,6 +65,20 @@ def warm(table: Table, *, whole: bool = False) -> float:
         case _:
             assert_never(table)
     return now() - began
+
+
+def _begin(table: Table) -> None:
+    """Interpret nothing before a model of which a single call would take longer than reading all from disk."""
+    match table:
+        case Ensemble() if table.leaves >= MANY:
+            from mace.solve.ensembles.greedy import climb
+
+            if climb.kept:  # type: ignore[attr-defined]
+                read_at_once()
+        case Network() if sum(len(layer.bias) for layer in table.layers[:-1]) >= WIDE:
+            from mace.solve.networks.relax import relax
+
+            (read_at_once if relax.kept else at_once)()  # type: ignore[attr-defined]
 
 
 @cache

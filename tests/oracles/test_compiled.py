@@ -23,7 +23,7 @@ import mace
 from mace.base import deadline
 from mace.certify import ready
 from mace.solve import ahead, code_files, compiled, native, warm
-from mace.tables.table import Layer, Network
+from mace.tables.table import Ensemble, Layer, Network
 
 PACKAGE = Path(mace.__file__).parent
 ROOT = PACKAGE.parent
@@ -254,6 +254,24 @@ def test_a_function_is_interpreted_while_another_process_compiles_and_read_when_
     assert sum(made.made.stats.cache_hits.values()) == 1
 
 
+def test_no_process_is_started_for_what_is_there_and_waits_for_the_end_of_an_interpreted_call(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A climb through three million nodes began interpreted, and what it called was on disk for compiled callers."""
+    monkeypatch.setattr(ahead, "under_way", lambda module: pytest.fail("nothing is to be compiled"))
+    monkeypatch.setattr(code_files, "holds", lambda name: name.endswith("-inner"))
+    inner: Any = compiled.compiled(twice)
+
+    def climb(number: int) -> int:
+        worth_compiling(monkeypatch)
+        return inner(number)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(compiled._interpreting, "patience", 1.0)
+    monkeypatch.setattr(compiled._interpreting, "spent", 0.0)
+    assert compiled._interpreting.call(climb, (4,)) == 8
+    assert not inner.signatures
+
+
 def test_a_function_is_compiled_here_when_the_other_process_ended_without_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -372,6 +390,21 @@ def test_before_a_wide_network_nothing_is_interpreted(monkeypatch: pytest.Monkey
     last = Layer(np.ones((warm.WIDE, 1)), np.ones(1), "identity")
     warm.warm(replace(narrow, layers=(wide, last)))
     assert not compiled.interpreted()
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_before_trees_with_many_leaves_what_is_on_disk_is_read_at_once(
+    there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = warm.about_trees().model
+    assert isinstance(model, Ensemble)
+    monkeypatch.setattr(compiled, "_interpreting", compiled._Interpreting())
+    monkeypatch.setattr(code_files, "holds", lambda name: there)
+    warm.warm(model)
+    assert compiled.interpreted()
+    monkeypatch.setattr(warm, "MANY", model.leaves)
+    warm.warm(model)
+    assert compiled.interpreted() != there
 
 
 def test_threads_interpret_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
@@ -24,7 +24,7 @@ from typing import Any
 
 from mace.proofs.kernel.fields import once
 
-MAX_BYTES = 128 * 2**20  # of the file, and of the text in it; a forest with 130,000 leaves needs about 20 MB
+MAX_BYTES = 512 * 2**20  # of the file, and of the text in it; a forest with a million leaves needs about 110 MB
 MAX_DIGITS = 4000  # of a number in text
 MAX_BITS = 100_000  # of the common denominator of the distance
 MAX_FEATURES = 10_000
@@ -38,7 +38,7 @@ MAX_ROWS = 20_000_000  # rows from which distances count, times what a statement
 MAX_COLUMNS = 100_000
 MAX_CHAIN = 100  # operations that compute one column
 MAX_LAYERS = 256
-MAX_SPANS = 20_000_000  # sides of the boxes of all leaves of a forest
+MAX_SPANS = 80_000_000  # sides of the boxes of all leaves of a forest, 40 bytes each if a claim reaches them all
 MAX_HELD = 50_000_000  # entries of the lists that the open nodes of a proof keep, and of the margins of leaves
 
 MAX_SEQUENCES = 5_000_000  # of actions, that a proof about plans keeps open
@@ -109,8 +109,7 @@ def unpacked(raw: bytes) -> bytes:
             raise Unusable("the gzip file ends too early")
         if unpack.unused_data:
             raise Unusable("something follows the gzip data")
-    if len(raw) > MAX_BYTES:
-        raise Unusable(f"more than {MAX_BYTES} bytes of text")
+    within(len(raw), MAX_BYTES, "bytes of text")
     return raw
 
 
@@ -129,8 +128,7 @@ def parse(raw: bytes) -> Any:
 
     try:
         raw = unpacked(raw)
-        if raw.count(b",") + raw.count(b"[") + raw.count(b"{") > MAX_VALUES:
-            raise Unusable(f"more than {MAX_VALUES} values")
+        text_within(raw)
         if LONG.search(raw):
             raise Unusable(f"a number has more than {MAX_DIGITS} digits")
         found = raw.decode("utf-8")
@@ -188,6 +186,12 @@ def files_of(path: Path) -> list[Path]:
 # --- sizes -----------------------------------------------------------------------------------------------------------
 
 
+def text_within(raw: bytes) -> None:
+    """Raise Unusable for a longer text than a checker reads."""
+    within(len(raw), MAX_BYTES, "bytes of text")
+    within(raw.count(b",") + raw.count(b"[") + raw.count(b"{"), MAX_VALUES, "values")
+
+
 def columns_within(data: Any) -> None:
     """Raise Unusable where a proof in columns stands for more nodes than a proof may have."""
     within(len(part(part(data, "proof"), "rules", str)), MAX_NODES, "nodes of the proof")
@@ -211,14 +215,9 @@ def bounded(data: Any) -> None:
         within(len(column[2]) if type(column) is list and len(column) > 2 and type(column[2]) is list else 0, MAX_CHAIN,
                "operations of a column")  # fmt: skip
     within(len(layers), MAX_LAYERS, "layers")
-    nodes = sum(len(part(tree, "column", list)) for tree in trees)
-    within(nodes, MAX_NODES, "nodes of trees")
     goal = part(statement, "goal", list)
-    within(nodes * sum(len(p) for p in goal if type(p) is list), MAX_HELD, "comparisons of leaves")
-    if nodes * len(features) > MAX_SPANS:
-        within(
-            sum(min(depths(tree), len(features) * len(tree["column"])) for tree in trees), MAX_SPANS, "sides of leaves"
-        )
+    sizes, compares = [len(part(tree, "column", list)) for tree in trees], sum(len(p) for p in goal if type(p) is list)
+    forest_within(sizes, compares, len(features), lambda: map(depths, trees))
     rules_within(rules)
     denominator_within(features)
     forms = part(part(statement, "distance"), "forms", list)
@@ -262,6 +261,19 @@ def part(data: Any, name: str, kind: type = dict) -> Any:
     """A field of an object, if it is there and of this kind; else an empty one."""
     found = data.get(name) if isinstance(data, dict) else None
     return found if isinstance(found, kind) else kind()
+
+
+def forest_within(sizes: Sequence[int], compares: int, features: int, deep: Callable[[], Iterable[int]]) -> None:
+    """Limit a forest, by the numbers of its trees' nodes, and of the comparisons of a goal.
+
+    deep: for each tree the sum of its nodes' depths, which is asked for where it may matter.
+    """
+    nodes = sum(sizes)
+    within(nodes, MAX_NODES, "nodes of trees")
+    within(nodes * compares, MAX_HELD, "comparisons of leaves")
+    if nodes * features > MAX_SPANS:
+        spans = sum(min(depth, features * size) for depth, size in zip(deep(), sizes, strict=True))
+        within(spans, MAX_SPANS, "sides of leaves")
 
 
 def depths(tree: dict[str, Any]) -> int:

@@ -24,7 +24,7 @@ from mace.base.files import write_whole
 from mace.certify import elaboration
 from mace.certify.models import Written, model_written
 from mace.certify.numbers import canonical
-from mace.certify.writer import Certificate, certificate, zipped
+from mace.certify.writer import Certificate, certificate, fitting, zipped
 from mace.errors import CertificateError
 from mace.problem.distance import NearestRow
 from mace.proofs.check import known_model
@@ -56,7 +56,7 @@ class Writer:
 
     @cached_property
     def _packed(self) -> bytes:
-        return zipped(self._model.text)
+        return zipped(fitting(self._model.text))
 
     @cached_property
     def _known(self) -> Any:
@@ -94,7 +94,7 @@ class Writer:
             if not model.exists() or model.read_bytes() != self._packed:
                 write_whole(model, self._packed)
             self._there.add(model)
-        raw = zipped(self._written(short))
+        raw = zipped(fitting(self._written(short)))
         write_whole(path, raw)
         return raw
 

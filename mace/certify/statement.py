@@ -25,7 +25,8 @@ from mace.problem.distance import DistanceProgram, NearestRow, Norm, is_measured
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.plausibility import from_row
 from mace.problem.question import Question
-from mace.proofs.reader import Unusable, denominator_within
+from mace.proofs.reader import Unusable, denominator_within, forest_within
+from mace.solve.ensembles.cuts import trees_of
 from mace.space.axes import Axis, GridAxis, LevelAxis, Side
 from mace.space.columns import Column
 from mace.tables.members import are_whole
@@ -61,6 +62,8 @@ def _certifiable(question: Question) -> str | None:
                 values = question.columns[tree.column[node]].values
                 if values is None or not are_whole(members, question.model.seen(np.array(values)).tolist()):
                     return "a tree tests a number as if it were a category"
+        if (reason := _unheld(question, question.model)) is not None:
+            return reason
     if len(question.axes) > FEW and (reason := _uncounted(question)) is not None:
         return reason
     for axis in question.axes:
@@ -84,6 +87,25 @@ def _uncounted(question: Question) -> str | None:
         denominator_within(_features(question.axes, norm_of(question)[0]))
     except Unusable as error:
         return f"the checker takes no {error}, and {len(question.axes)} features have more; give real ones a `step`"
+    return None
+
+
+def _unheld(question: Question, model: Ensemble) -> str | None:
+    """Why the checker does not hold a forest: it is too large."""
+
+    def deep() -> list[int]:
+        trees = trees_of(model)
+        found = np.zeros(len(trees.roots), np.int64)
+        for depth, row in enumerate(trees.rows, start=1):  # of the children of inner nodes
+            tree = np.searchsorted(trees.roots, row, side="right") - 1
+            found += 2 * depth * np.bincount(tree, minlength=len(found))
+        return [int(depth) for depth in found]
+
+    try:
+        compares = sum(map(len, question.goal.decision))
+        forest_within([tree.nodes for tree in model.trees], compares, len(question.axes), deep)
+    except Unusable as error:
+        return f"the checker takes no {error}, and this model has more; fewer trees, or smaller ones, have certificates"
     return None
 
 

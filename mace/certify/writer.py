@@ -32,7 +32,7 @@ from mace.errors import CertificateError
 from mace.problem.distance import Norm
 from mace.problem.proof import Cliques, Proof, ProofNode, is_whole, pieces
 from mace.problem.question import Question
-from mace.proofs.reader import uncollected
+from mace.proofs.reader import Unusable, text_within, uncollected
 from mace.space.axes import Point
 from mace.tables.table import Network
 
@@ -97,10 +97,11 @@ class Certificate:
     def save(self, path: str | Path) -> Path:
         """Write the certificate as JSON, gzipped if the name ends in `.gz`.
 
-        Raises FileError if the file cannot be written; then nothing is left behind.
+        Raises CertificateError for one that no checker reads, since it is too large, and FileError if the file cannot
+        be written; then nothing is left behind.
         """
         path = Path(path)
-        raw = canonical(self.data)
+        raw = fitting(canonical(self.data))
         return write_whole(path, zipped(raw) if path.suffix == ".gz" else raw)
 
 
@@ -218,6 +219,16 @@ def _of_network(
             return converted
         found += own
     return found + [write(node) for node in proof[end:]]
+
+
+def fitting(raw: bytes) -> bytes:
+    """The text of a certificate, or of a model; raises CertificateError for a longer one than a checker reads."""
+    try:
+        text_within(raw)
+    except Unusable as error:
+        hint = "Fewer trees, or smaller ones, have certificates."
+        raise CertificateError(f"the certificate has {error}, which no checker reads", hint=hint) from None
+    return raw
 
 
 def zipped(raw: bytes) -> bytes:

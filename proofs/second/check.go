@@ -14,7 +14,7 @@ import (
 
 // FORMAT 1: the file, and the parts of a certificate in the order in which they are looked at.
 
-const maxText = 128 << 20
+const maxText = 512 << 20
 
 // check reads one certificate and says what it is worth. It never fails otherwise.
 func check(path string) (v verdict) {
@@ -119,7 +119,7 @@ func (c *checker) says() string {
 	return "no point with the goal is closer than " + q
 }
 
-// unpacked returns the text of a file, of at most 128 MiB.
+// unpacked returns the text of a file, of at most 512 MiB.
 func unpacked(path string) []byte {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -2,7 +2,7 @@
    check - : the same for each file that is named on a line of standard input, without --print, one line a file.
    Exit status 0 (accepted), 10 (refused), 2 (unusable), 3 (not covered), as those of ../check.py. *)
 
-let max_bytes = 128 * 1024 * 1024
+let max_bytes = 512 * 1024 * 1024
 
 let read_all channel =
   let buffer = Buffer.create 65536 in

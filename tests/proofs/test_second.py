@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import mace.proofs
-from mace.proofs.reader import MAX_BYTES
 from tests.proofs import plan_cases, plan_edges
+from tests.proofs.bomb import bomb
 from tests.proofs.by_hand import AT_LEAST_0, certificate, dual, network, number
 from tests.proofs.clique_vectors import CLIQUES, NARROWED
 from tests.proofs.test_check import certificates, places, with_columns, with_edit
@@ -79,7 +79,7 @@ def test_the_verdict_is_one_line_and_an_exit_code(second: Path, kind: str) -> No
         b'{"about": "\xff"}',
         gzip.compress(b"{}")[:-5],
         gzip.compress(b"{}") + b"x",
-        pytest.param(gzip.compress(b" " * (MAX_BYTES + 2), 1), marks=pytest.mark.slow),
+        pytest.param(bomb(), marks=pytest.mark.slow),
     ],
     ids=["nothing", "deep", "deep fields", "twice", "digits", "a point", "not UTF-8", "cut short", "more", "a bomb"],
 )

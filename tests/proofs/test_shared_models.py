@@ -22,10 +22,10 @@ from mace.certify.writer import zipped
 from mace.cli import app
 from mace.errors import CertificateError
 from mace.proofs import check as checker
-from mace.proofs import reader
 from mace.proofs.check import MODEL, Unusable, check, load
 from mace.proofs.translate import TranslationError, read, translate
 from tests.audit import faults
+from tests.proofs.bomb import bomb
 
 CHECKER = Path(checker.__file__)
 
@@ -114,7 +114,7 @@ def damage(folder: Path, how: str) -> None:
         case "the same in other words":
             model.write_bytes(zipped(gzip.decompress(raw) + b" "))
         case "too large":
-            model.write_bytes(gzip.compress(b" " * (reader.MAX_BYTES + 1), 1))
+            model.write_bytes(bomb())
         case "no json":
             nothing = b"[" * 100_000
             other = hashlib.sha256(nothing).hexdigest()

@@ -252,6 +252,17 @@ def test_distances_to_many_rows_are_exact_of_those_alone_that_may_be_the_nearest
     assert around.distance_of(rows[3]) == 0
 
 
+def test_background_rows_that_a_time_limit_leaves_unread_make_no_distance(forest: RandomForestClassifier) -> None:
+    """A million rows were read and compared for five minutes, whatever the limit."""
+    background = pd.concat([FRAME] * 40)
+    answer = mace.explain(
+        forest, SPACE, FRAME.iloc[0], goal=1, objectives=["plausibility", "l1"], background=background, timeout=1e-9
+    )
+    assert (answer.status, answer.distance) == ("unknown", None)
+    assert answer.why == "time limit (1e-09 s), reached while reading background rows"
+    assert "unknown" in str(answer) and "unknown" in answer._repr_html_()
+
+
 def test_plausibility_is_the_distance_to_the_nearest_row_with_the_goal(forest: RandomForestClassifier) -> None:
     rng = np.random.default_rng(2)
     rows = pd.DataFrame({"age": rng.integers(18, 79, 40), "income": rng.integers(0, 41, 40) * 100.0})

@@ -14,12 +14,11 @@ from typing import Any
 from mace.certify.numbers import text
 from mace.certify.statement import statement
 from mace.certify.writer import Certificate, certificate
-from mace.problem.budget import started
 from mace.problem.distance import NearestRow
 from mace.problem.plausibility import from_row
 from mace.problem.proof import FromRow, Leaf, Proof
 from mace.problem.question import Question
-from mace.space.axes import Point
+from mace.space.axes import Point, started
 
 
 def rows_certificate(question: Question, claim: Fraction, witness: Point | None, proof: Proof) -> Certificate:

@@ -20,7 +20,7 @@ from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
-from mace.base.deadline import now
+from mace.base.deadline import TimeOverError, now
 from mace.base.exact import nearest
 from mace.certify.recheck import read
 from mace.explain.confirmation import Confirmation
@@ -81,10 +81,13 @@ def by_priority(
     best: an allowed point with the goal, if one is known.
     """
     run, levels, first = _Run(search, confirmation, limits, question, [], best), list[Level](), None
-    priorities = [
-        one if isinstance(one.of, Shortfall) else one._replace(of=search.located(question, one.of))
-        for one in priorities
-    ]
+    try:
+        priorities = [
+            one if isinstance(one.of, Shortfall) else one._replace(of=search.located(question, one.of, limits.deadline))
+            for one in priorities
+        ]
+    except TimeOverError as over:
+        return Searched(Bracket(status="unknown", why=str(over)), question, "none", "")
     for priority in priorities:
         began = now()
         if isinstance(priority.of, Shortfall):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.deadline import Deadline
+from mace.base.deadline import NEVER, Deadline
 from mace.certify.recheck import Read, read
 from mace.explain.averaged import Asks, refined
 from mace.explain.beside import Beside, Nearest, Told
@@ -111,10 +111,10 @@ class Search:
         if self.callback is not None:
             self.callback(bracket)
 
-    def located(self, question: Question, distance: Distance) -> Distance:
+    def located(self, question: Question, distance: Distance, deadline: Deadline = NEVER) -> Distance:
         """A distance; that to the nearest background row with the question's goal with these rows.
 
-        Raises DistanceError where there is none.
+        Raises DistanceError where there is none, and TimeOverError before all are known.
         """
         if not isinstance(distance, NearestRow) or distance.rows:
             return distance
@@ -123,7 +123,9 @@ class Search:
         known = None if rough is None else self.rows(rough)
         if known is None or rough is None:
             raise DistanceError("plausibility is measured by what a trained model says of background rows")
-        points, left_out = known.read().points(question, lambda said: self.judge.met(rough, said))
+        known.read(deadline)
+        deadline.look("reading background rows")
+        points, left_out = known.points(question, lambda said: self.judge.met(rough, said), deadline)
         if rough is not goal:
             points = [point for point in points if self.judge.meets(question, point)]
         if not points and left_out:

@@ -14,15 +14,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mace.base.cache import Recent
 from mace.base.exact import exact, moderate, nearest
-from mace.problem.budget import Budget, started
+from mace.problem.budget import Budget
 from mace.problem.distance import Cost, Distance, DistanceProgram, NearestRow, Norm, distance_of_costs
 from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.programs import Rule, typed
-from mace.space.axes import Axis, Point, holds
+from mace.problem.rows import least_to
+from mace.space.axes import Axis, Point, holds, started
 from mace.space.space import Space
 
 if TYPE_CHECKING:
@@ -65,25 +64,9 @@ class Around:
                     moved = self._largest(moved, point)
                 return distance_of_costs(self._charged(j, point[j]) for j in moved)
             case NearestRow(rows=rows):
-                return self._to_nearest(self.distance.norm, rows, point)
+                return least_to(self.distance.norm, self.axes, rows, point)
             case DistanceProgram():
                 return program_distance(self.distance, self.axes, point)
-
-    def _to_nearest(self, norm: Norm, rows: Sequence[Point], point: Point) -> Fraction:
-        """The distance to the nearest of some rows: exact of those that may be the nearest, by floats."""
-        costs: list[dict[int, Cost]] = [{} for _ in point]  # by axis and the row's value: rows share most of theirs
-        for known, axis, charge, values, index in zip(
-            costs, self.axes, norm.charges, zip(*rows, strict=True), point, strict=True
-        ):
-            known.update((value, charge.of(replace(axis, start=value).delta(index))) for value in set(values))
-        parts, tops = np.zeros(len(rows)), np.zeros(len(rows))
-        for known, values in zip(costs, zip(*rows, strict=True), strict=True):
-            rough = {value: tuple(map(nearest, cost)) for value, cost in known.items()}
-            parts += [rough[value][0] for value in values]
-            np.maximum(tops, [rough[value][1] for value in values], out=tops)
-        least = float((parts + tops).min())
-        near = np.flatnonzero(parts + tops <= least * (1 + 2.0**-40) if moderate(least) else parts >= 0).tolist()
-        return min(distance_of_costs(known[value] for known, value in zip(costs, rows[k], strict=True)) for k in near)
 
     def _largest(self, moved: list[int], point: Point) -> list[int]:
         """The features of a point, of those that changed, whose change may be the largest one, by floats."""

@@ -9,12 +9,13 @@ Promise: exact on a point. On a box it closes what a checker closes that evaluat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from mace.base.bits import members
 from mace.problem.distance import Norm
-from mace.space.axes import Axis, Box, GridAxis, LevelAxis, Point, Side
+from mace.problem.rows import least_to, least_to_box
+from mace.space.axes import Axis, Box, GridAxis, LevelAxis, Point, Side, started
 
 
 @dataclass(frozen=True)
@@ -50,24 +51,16 @@ class Budget:
         """The axes from which changes are counted, once for each start."""
         return [started(axes, start) for start in self.starts] or [axes]
 
+    def _counted_from(self, axes: Sequence[Axis]) -> tuple[Point, ...]:
+        return self.starts or (tuple(axis.start for axis in axes),)
+
     def holds(self, axes: Sequence[Axis], point: Point) -> bool:
         """Whether a point is within the budget."""
-        return any(
-            self.allows(self.norm.of([axis.delta(index) for axis, index in zip(counted, point, strict=True)]))
-            for counted in self.counted(axes)
-        )
+        return self.allows(least_to(self.norm, axes, self._counted_from(axes), point))
 
     def can_hold(self, axes: Sequence[Axis], box: Box) -> bool:
         """False only if no point of a box, of which no side is empty, is within the budget."""
-        return any(
-            self.allows(self.norm.of([_least(axis, side) for axis, side in zip(counted, box, strict=True)]))
-            for counted in self.counted(axes)
-        )
-
-
-def started(axes: Sequence[Axis], start: Point) -> tuple[Axis, ...]:
-    """The same axes, with changes counted from another point."""
-    return tuple(replace(axis, start=index) for axis, index in zip(axes, start, strict=True))
+        return self.allows(least_to_box(self.norm, axes, self._counted_from(axes), box, _least))
 
 
 def _least(axis: Axis, side: Side) -> Fraction:

@@ -22,6 +22,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -317,7 +318,8 @@ def bounded(question: Question, distance: Distance, most: Fraction, *, strict: b
     if isinstance(distance, Norm):
         return replace(question, rules=(*question.rules, Budget.of(distance, question.axes, most, strict=strict)))
     if isinstance(distance, NearestRow):
-        near = tuple(row for least, row in least_of(question, distance) if least <= most) or distance.rows[:1]
+        known = takewhile(lambda one: one[0] <= most, least_of(question, distance))
+        near = tuple(row for _, row in known) or distance.rows[:1]
         norm = replace(distance.norm, name=distance.name)
         budget = Budget.of(norm, question.axes, most, strict=strict, starts=near)
         return replace(question, rules=(*question.rules, budget))

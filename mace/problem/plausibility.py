@@ -10,38 +10,30 @@ Source: Kanamori et al. 2020 and the spec of levels call a counterfactual plausi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from mace.problem.budget import Budget, started
+from mace.base.bits import members
+from mace.problem.budget import Budget
 from mace.problem.distance import Distance, NearestRow, Norm
 from mace.problem.exclusions import Avoid, AvoidChanges
 from mace.problem.programs import Rule
 from mace.problem.question import Question
-from mace.space.axes import Axis, GridAxis, Point
+from mace.problem.rows import by_bound
+from mace.space.axes import Axis, GridAxis, Point, Side, full, started
 
 
-def least_of(question: Question, distance: NearestRow) -> list[tuple[Fraction, Point]]:
+def least_of(question: Question, distance: NearestRow) -> Iterator[tuple[Fraction, Point]]:
     """Each row with a bound on its distance to any allowed point, the least first."""
-    known: dict[tuple[int, int], Fraction] = {}
+    return by_bound(distance.norm, question.axes, distance.rows, tuple(map(full, question.axes)), _change)
 
-    def change(j: int, axis: Axis, index: int) -> Fraction:
-        if (j, index) not in known:
-            counted = replace(axis, start=index)
-            if isinstance(counted, GridAxis):
-                known[j, index] = counted.delta(counted.nearest(counted.lower, counted.upper))
-            else:
-                known[j, index] = min(map(counted.delta, counted.levels()))
-        return known[j, index]
 
-    bounds = [
-        distance.norm.of(
-            [change(j, axis, index) for j, (axis, index) in enumerate(zip(question.axes, row, strict=True))]
-        )
-        for row in distance.rows
-    ]
-    return sorted(zip(bounds, distance.rows, strict=True))
+def _change(axis: Axis, side: Side) -> Fraction:
+    if isinstance(side, tuple):
+        assert isinstance(axis, GridAxis)
+        return axis.delta(axis.nearest(*side))
+    return min(map(axis.delta, members(side)))
 
 
 def said_of_rows(distance: Distance) -> str:

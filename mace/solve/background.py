@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mace.base.cache import Recent
 from mace.base.deadline import NEVER, Deadline
-from mace.base.exact import as_written, exact
+from mace.base.exact import as_written, exact, floats_to_ranks
 from mace.problem.distance import Norm
 from mace.problem.exclusions import AvoidNear
 from mace.problem.question import Question
@@ -44,19 +44,22 @@ class Rows(NamedTuple):
 
 
 class Background:
-    """Rows of a frame as numbers (a value, or a level's index), with the model's decisions.
-
-    values: of the rows read so far, shape (rows, features).
-    """
+    """Rows of a frame as numbers (a value, or a level's index), with the model's decisions."""
 
     def __init__(self, space: Space, frame: pd.DataFrame, decide: Callable[[pd.DataFrame], NDArray[Any]]) -> None:
         self.space, self.frame, self.decide = space, frame, decide
-        self.values = np.empty((0, len(space.features)))
+        self._values = np.empty((len(frame), len(space.features)))
+        self._read = 0  # rows, of `_values`
         self._said: NDArray[Any] | None = None  # in the order in which the model was asked
         self._place = np.full(len(frame), -1)  # of each row in it; -1: not asked yet
         self._in_order: NDArray[Any] | None = None
         self._kept: tuple[Wanted, NDArray[Any], _Having] | None = None  # with what it was made of
         self._glances = 0
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The rows read so far, shape (rows, features)."""
+        return self._values[: self._read]
 
     @property
     def decisions(self) -> NDArray[Any] | None:
@@ -83,8 +86,9 @@ class Background:
 
     def _number(self, count: int) -> None:
         """Read so many rows as numbers."""
-        if (done := len(self.values)) < count:
-            self.values = np.concatenate([self.values, self.space.numbers(self.frame.iloc[done:count])])
+        if self._read < count:
+            self._values[self._read : count] = self.space.numbers(self.frame.iloc[self._read : count])
+            self._read = count
 
     def _ask(self, rows: NDArray[np.intp]) -> NDArray[Any]:
         """The model's decisions for rows; those that it was not asked about are given to it at once."""
@@ -106,8 +110,8 @@ class Background:
         if self._glances > GLANCES or self._asked == len(self.frame) or len(self.frame) <= CHUNK:
             yield from self.read(deadline).nearest(question, wanted)
             return
-        while not deadline.over and len(self.values) < len(self.frame):
-            self._number(min(len(self.values) + CHUNK, len(self.frame)))
+        while not deadline.over and self._read < len(self.frame):
+            self._number(min(self._read + CHUNK, len(self.frame)))
         columns = np.ascontiguousarray(self.values.T)
         rows, cost = _allowed_ones(question, columns, _Having(np.ones(columns.shape[1], dtype=bool), columns))
         rows = rows[np.argsort(cost, kind="stable")]
@@ -155,10 +159,11 @@ class Background:
         self._kept = wanted, decisions, having
         return having
 
-    def points(self, question: Question, wanted: Wanted) -> Rows:
+    def points(self, question: Question, wanted: Wanted, deadline: Deadline = NEVER) -> Rows:
         """All different rows that the model was asked about and gives a wanted decision, be they allowed or not.
 
         Left out are rows that are no point of the axes: a value off a grid, or one that is missing where none may be.
+        Raises TimeOverError.
         """
         if (decisions := self.decisions) is None:
             return Rows([], 0)
@@ -175,8 +180,9 @@ class Background:
         # Rows share most of their values, and a number takes long to be found on its grid.
         columns = []
         for axis, column in zip(question.axes, values.T, strict=True):
+            deadline.look("reading background rows")
             different_ones, places = np.unique(column, return_inverse=True)
-            indices = [_index(axis, value) for value in different_ones.tolist()]
+            indices = _indices(axis, different_ones)
             columns.append([indices[place] for place in places.tolist()])
         found: list[Point] = [row for row in zip(*columns, strict=True) if None not in row]
         return Rows(found, different - len(found))
@@ -191,6 +197,16 @@ class Background:
                 return None
             point.append(index)
         return tuple(point)
+
+
+def _indices(axis: Axis, values: NDArray[np.float64]) -> list[int | None]:
+    """`_index` of each."""
+    if isinstance(axis, LevelAxis) or axis.grid.kind != "float64":
+        return [_index(axis, value) for value in values.tolist()]
+    return [
+        axis.missing if lacks else rank
+        for rank, lacks in zip(floats_to_ranks(values).tolist(), np.isnan(values).tolist(), strict=True)
+    ]
 
 
 def _index(axis: Axis, value: float) -> int | None:

@@ -25,7 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from mace.base.bits import members
 from mace.base.exact import (
@@ -38,8 +38,13 @@ from mace.base.exact import (
     nearest_float32,
     rank_to_float,
     rank_to_float32,
+    ranks_to_floats,
     to_float32,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 GridKind: TypeAlias = Literal["step", "float64", "float32"]
 
@@ -170,6 +175,22 @@ class GridAxis:
         scale = nearest(self.scale)
         moved = abs(rank_to_float(index) - rank_to_float(self.start))
         return moved / scale if moderate(scale) else math.inf
+
+    @property
+    def moves_roughly(self) -> bool:
+        """Whether floats tell how far its values are apart, all at once."""
+        return self.grid.kind == "float64" and self.missing is None and moderate(nearest(self.scale))
+
+    def rough_moves(self, ones: Sequence[int], others: Sequence[int]) -> NDArray[np.float64]:
+        """About |value - other value| / scale of many pairs, above 0 where the exact one is; for `moves_roughly`.
+
+        A few roundings off, relative to it, where it is moderate.
+        """
+        import numpy as np
+
+        moved = np.abs(ranks_to_floats(ones) - ranks_to_floats(others))
+        found = moved / nearest(self.scale)
+        return np.where((found == 0) & (moved > 0), math.ulp(0.0), found)
 
     @cached_property
     def start_value(self) -> Fraction:
@@ -331,6 +352,25 @@ def index_of(axis: Axis, number: Fraction | int | None) -> int | None:
         return int(number) if isinstance(number, int) and number < axis.count else None
     index = axis.grid.floor(Fraction(number))
     return index if axis.value(index) == number else None
+
+
+def started(axes: Sequence[Axis], start: Point) -> tuple[Axis, ...]:
+    """The same axes, with changes counted from another point."""
+    return tuple(replace(axis, start=index) for axis, index in zip(axes, start, strict=True))
+
+
+def rough_deltas(axis: Axis, indices: Sequence[int]) -> NDArray[np.float64]:
+    """About the scaled changes to many values, as `rough_delta`; above 0 where the exact one is."""
+    if isinstance(axis, GridAxis) and axis.moves_roughly:
+        return axis.rough_moves(indices, [axis.start])
+    return in_floats(axis.delta(index) for index in indices)
+
+
+def in_floats(sizes: Iterable[Fraction]) -> NDArray[np.float64]:
+    """Sizes as the nearest floats; above 0 where the exact one is."""
+    import numpy as np
+
+    return np.array([nearest(size) or (math.ulp(0.0) if size else 0.0) for size in sizes])
 
 
 def holds(side: Side, index: int) -> bool:

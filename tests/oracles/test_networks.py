@@ -41,6 +41,7 @@ from mace.solve.networks.relax import MOST_PIVOTS, Relaxed
 from mace.solve.networks.search import Search
 from mace.solve.networks.simplex import CUTOFF, STUCK
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
+from mace.solve.warm import about_layers
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import GridAxis, LevelAxis, Side, whole
 from mace.space.feature import Feature
@@ -412,6 +413,18 @@ def test_an_interpreted_relaxation_ends_with_the_time_limit_and_shows_what_it_do
     search.deadline = Deadline.after(0.0)
     cut_off = search.solve(node, part)
     assert cut_off.status == STUCK and cut_off.bound <= 0.0 < whole.bound
+
+
+def test_a_large_model_is_read_in_the_time_that_is_kept_for_its_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network of 784 inputs proved .94 of a distance; the checker needed a second more, and .50 was returned."""
+    question = about_layers()
+    small = Search(Witnesses(question), Gap(), Limits(), None, False)
+    assert small.read_in(0.5) == networks_search.READING * 0.5
+    assert isinstance(question.model, Network)
+    weights = sum(layer.weights.size for layer in question.model.layers)
+    monkeypatch.setattr(networks_search, "LARGE", weights - 1)
+    large = Search(Witnesses(question), Gap(), Limits(), None, False)
+    assert large.read_in(0.5) == pytest.approx(small.read_in(0.5) + 2 * weights * networks_search.MODEL)
 
 
 @pytest.mark.parametrize(("spec", "nodes"), [("l1", 1), ("linf", 1), ("l0", 1)])

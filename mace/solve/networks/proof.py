@@ -65,7 +65,7 @@ def _spare(search: Search, lower: Fraction, seconds: float, until: Deadline) -> 
     if search.anywhere or left is None:
         return None
     claim = search.claim(lower * PART)
-    if search.reading * seconds >= left and (spare is None or claim > spare.lower):
+    if search.read_in(seconds) >= left and (spare is None or claim > spare.lower):
         with contextlib.suppress(UnprovedError, TimeOverError):
             return ProvedBound(claim, write(search, claim, until))
     return spare
@@ -187,7 +187,7 @@ def _keep(search: Search, claim: Fraction) -> None:
 def _readable(search: Search, seconds: float) -> bool:
     """Whether a proof that took so long to write is read in time, or there is none that would be read sooner."""
     left = search.deadline.left()
-    return search.kept.proof is None or left is None or search.reading * seconds < left
+    return search.kept.proof is None or left is None or search.read_in(seconds) < left
 
 
 def write(search: Search, q: Fraction | None, until: Deadline, most: int = 1_000_000, *, grow: bool = True) -> Proof:

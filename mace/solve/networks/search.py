@@ -25,6 +25,7 @@ from mace.solve.networks.tighten import tighten
 from mace.solve.protocol import Gap, Limits, ProvedBound
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box, holds, is_single
+from mace.tables.table import Network, Table
 
 LIKELY = 2  # units, of those tried in the tableau of a node, whose sides are bounded on their own
 LEAST_GAIN = 1e-9  # what a side that gains nothing counts as
@@ -39,6 +40,9 @@ TRUSTED = 3  # times that tightening a node may be in vain, more than it is not:
 SHELLS = 10  # halvings of the known distance, among which the first ball is looked for
 SEARCHING = 0.5  # of the time left, again and again; the rest is for writing the proof, and for the checker
 READING, COPYING = 24, 2  # times as long as to write a proof does a checker take, and where none has to read it
+# Seconds a weight that a checker, a process of its own before a network of so many, takes to read the model; it reads
+# two proofs, the second of which is that of a lower bound.
+MODEL, LARGE, PROOFS = 8e-6, 3000, 2
 LEAST_LEFT = 0.1  # of the time allowed: with less left the search ends
 ALONE = 0.1  # of the time allowed: who ends within it needs no proof that is kept on the way
 
@@ -63,6 +67,7 @@ class Search(Points):
         self.least_left = LEAST_LEFT * (self.deadline.left() or 0.0)
         self.writing = 0.0  # seconds that the proof took that is kept
         self.reading = READING if self.numbers.net.relu.any() else COPYING
+        self.model = _model_read(self.question.model) if self.reading == READING else 0.0
         self.alone = self.deadline.share(ALONE)
         self.keep: Callable[[Search], None] = lambda _: None  # called now and then while the tree grows
         self.kept = ProvedBound(Fraction(0), None)  # what was proved while the search went on
@@ -192,7 +197,7 @@ class Search(Points):
         """Whether to search on beyond a share of the time: what was shown is kept, and its proof needs far less."""
         self.searching = self.deadline.share(SEARCHING)
         self.keep(self)
-        left, needs = self.deadline.left(), self.reading * self.writing
+        left, needs = self.deadline.left(), self.read_in(self.writing)
         safe = self.anywhere or self.kept.lower >= max(self.claim(self.shown.lower), SMALL)
         if safe and left is not None and left > max(2 * needs, self.least_left):
             self.searching = self.deadline.share(SEARCHING)
@@ -200,6 +205,10 @@ class Search(Points):
         kept = f", of which {left:.2g} s are kept for its proof" if left and left > 2 * self.least_left else ""
         self.why = f"{self.deadline.why}{kept}"
         return False
+
+    def read_in(self, seconds: float) -> float:
+        """The seconds that a checker takes, about, for a proof that took so long to write."""
+        return self.reading * seconds + self.model
 
     def push(self, node: Node) -> None:
         """Keep a node that is still open."""
@@ -347,3 +356,9 @@ class Search(Points):
                 node.closed, node.number = "avoid", len(self.question.avoid) - 1
                 return
         self.settled = min(self.settled, node.bound)
+
+
+def _model_read(model: Table) -> float:
+    """The seconds that a checker takes, about, to read a network for all proofs of one answer."""
+    weights = sum(layer.weights.size for layer in model.layers) if isinstance(model, Network) else 0
+    return PROOFS * MODEL * weights if weights > LARGE else 0.0

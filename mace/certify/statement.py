@@ -105,7 +105,7 @@ def _unheld(question: Question, model: Ensemble) -> str | None:
         compares = sum(map(len, question.goal.decision))
         forest_within([tree.nodes for tree in model.trees], compares, len(question.axes), deep)
     except Unusable as error:
-        return f"the checker takes no {error}, and this model has more; fewer trees, or smaller ones, have certificates"
+        return f"the checker takes no {error}, and this model has more; train fewer trees, or smaller ones"
     return None
 
 

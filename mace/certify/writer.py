@@ -226,7 +226,7 @@ def fitting(raw: bytes) -> bytes:
     try:
         text_within(raw)
     except Unusable as error:
-        hint = "Fewer trees, or smaller ones, have certificates."
+        hint = "Smaller models, and bounds with shorter proofs, have certificates."
         raise CertificateError(f"the certificate has {error}, which no checker reads", hint=hint) from None
     return raw
 

@@ -14,8 +14,8 @@ from fractions import Fraction
 
 from mace.base.bits import members
 from mace.problem.distance import Norm
-from mace.problem.rows import least_to, least_to_box
-from mace.space.axes import Axis, Box, GridAxis, LevelAxis, Point, Side, started
+from mace.problem.rows import least_change, least_to, least_to_box
+from mace.space.axes import Axis, Box, LevelAxis, Point, Side, started
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,9 @@ class Budget:
 
 def _least(axis: Axis, side: Side) -> Fraction:
     """A lower bound of the change of every index of a side; 0 where its levels lie on both sides of the start."""
-    if isinstance(side, tuple):
-        assert isinstance(axis, GridAxis)
-        return axis.delta(axis.nearest(*side))
-    assert isinstance(axis, LevelAxis)
-    levels = members(side)
-    if len(levels) > 1 and (axis.missing in levels or levels[0] <= axis.start <= levels[-1]):
-        return Fraction(0)
-    return min(axis.delta(level) for level in levels)
+    if not isinstance(side, tuple):
+        assert isinstance(axis, LevelAxis)
+        levels = members(side)
+        if len(levels) > 1 and (axis.missing in levels or levels[0] <= axis.start <= levels[-1]):
+            return Fraction(0)
+    return least_change(axis, side)

@@ -14,26 +14,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from mace.base.bits import members
 from mace.problem.budget import Budget
 from mace.problem.distance import Distance, NearestRow, Norm
 from mace.problem.exclusions import Avoid, AvoidChanges
 from mace.problem.programs import Rule
 from mace.problem.question import Question
-from mace.problem.rows import by_bound
-from mace.space.axes import Axis, GridAxis, Point, Side, full, started
+from mace.problem.rows import by_bound, least_change
+from mace.space.axes import Point, full, started
 
 
 def least_of(question: Question, distance: NearestRow) -> Iterator[tuple[Fraction, Point]]:
     """Each row with a bound on its distance to any allowed point, the least first."""
-    return by_bound(distance.norm, question.axes, distance.rows, tuple(map(full, question.axes)), _change)
-
-
-def _change(axis: Axis, side: Side) -> Fraction:
-    if isinstance(side, tuple):
-        assert isinstance(axis, GridAxis)
-        return axis.delta(axis.nearest(*side))
-    return min(map(axis.delta, members(side)))
+    return by_bound(distance.norm, question.axes, distance.rows, tuple(map(full, question.axes)), least_change)
 
 
 def said_of_rows(distance: Distance) -> str:

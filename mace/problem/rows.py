@@ -16,12 +16,13 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.bits import members
 from mace.base.cache import Recent
 from mace.base.exact import moderate
 from mace.problem.distance import Norm
 from mace.space.axes import Axis, Box, GridAxis, Point, Side, in_floats, rough_deltas, started
 
-Change: TypeAlias = Callable[[Axis, Side], Fraction]  # the least scaled change from where an axis starts to a side
+Change: TypeAlias = Callable[[Axis, Side], Fraction]  # `least_change`, or less
 
 FEW = 8  # rows, which arrays are not made for
 NEARLY = 1 + 2.0**-30  # many times what sums of floats lose
@@ -36,6 +37,14 @@ class Column(NamedTuple):
 
 
 _COLUMNS: Recent[tuple[Sequence[Point], list[Column]]] = Recent(2)
+
+
+def least_change(axis: Axis, side: Side) -> Fraction:
+    """The least scaled change from where an axis starts to a side that is not empty."""
+    if isinstance(side, tuple):
+        assert isinstance(axis, GridAxis)
+        return axis.delta(axis.nearest(*side))
+    return min(map(axis.delta, members(side)))
 
 
 def least_to(norm: Norm, axes: Sequence[Axis], rows: Sequence[Point], point: Point) -> Fraction:
@@ -67,7 +76,7 @@ def by_bound(
     norm: Norm, axes: Sequence[Axis], rows: Sequence[Point], box: Box, change: Change
 ) -> Iterator[tuple[Fraction, Point]]:
     """Each row with what the changes from it to a box cost, the least first; made as they are asked for."""
-    totals = norm.charged(_rough(axes, rows, box, change)).total
+    totals = _totals(norm, _rough(axes, rows, box, change))
     order = np.argsort(totals, kind="stable")
     totals, begin = totals[order], 0
     while begin < len(order):
@@ -86,12 +95,19 @@ def _least(
     norm: Norm, rows: Sequence[Point], rough: NDArray[np.float64], exact: Callable[[Point], Fraction]
 ) -> Fraction:
     """The least of some exact sizes; rough: the changes in floats of which they are made, shape (rows, features)."""
-    totals = norm.charged(rough).total
+    totals = _totals(norm, rough)
     least = float(totals.min())
     if not least and not (nothing := exact(rows[int(totals.argmin())])):
         return nothing
     near = np.flatnonzero(totals <= _as_near(least))
     return min(exact(rows[k]) for k in near.tolist())
+
+
+def _totals(norm: Norm, rough: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What changes cost in floats; all infinite, which tells nothing apart, where some are too much for a float."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        totals = norm.charged(rough).total
+    return totals if np.isfinite(totals).all() else np.full(len(totals), np.inf)
 
 
 def _as_near(least: float) -> float:

@@ -48,8 +48,8 @@ class Background:
 
     def __init__(self, space: Space, frame: pd.DataFrame, decide: Callable[[pd.DataFrame], NDArray[Any]]) -> None:
         self.space, self.frame, self.decide = space, frame, decide
-        self._values = np.empty((len(frame), len(space.features)))
-        self._read = 0  # rows, of `_values`
+        self._values = np.zeros((len(frame), len(space.features)))  # of rows that are not read yet too
+        self._read = 0  # rows
         self._said: NDArray[Any] | None = None  # in the order in which the model was asked
         self._place = np.full(len(frame), -1)  # of each row in it; -1: not asked yet
         self._in_order: NDArray[Any] | None = None

@@ -261,6 +261,16 @@ def test_background_rows_that_a_time_limit_leaves_unread_make_no_distance(forest
     assert (answer.status, answer.distance) == ("unknown", None)
     assert answer.why == "time limit (1e-09 s), reached while reading background rows"
     assert "unknown" in str(answer) and "unknown" in answer._repr_html_()
+    front = mace.front(
+        forest,
+        SPACE,
+        FRAME.iloc[0],
+        goal=1,
+        objectives=["changes", "plausibility"],
+        background=background,
+        timeout=1e-9,
+    )
+    assert (front.status, front.points, front.why) == ("unknown", [], answer.why)
 
 
 def test_plausibility_is_the_distance_to_the_nearest_row_with_the_goal(forest: RandomForestClassifier) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.base.arguments import checked
-from mace.base.deadline import Deadline, now, stoppable
+from mace.base.deadline import Deadline, TimeOverError, now, stoppable
 from mace.base.escape import short
 from mace.base.exact import nearest
 from mace.base.formats import schema_of
@@ -193,11 +193,16 @@ def front_of(
     began = now()
     priorities = _ordered(explainer.priorities)
     solver = explainer.row_solver(row, goal, most_changes, oracle, Deadline.asked(timeout), memory_mb)
-    priorities = tuple(one._replace(of=solver.located(one.of)) for one in priorities)
+    unread = ""
+    try:
+        priorities = tuple(one._replace(of=solver.located(one.of)) for one in priorities)
+    except TimeOverError as over:
+        unread = str(over)
     search = _Fronting(solver.question, priorities)
+    search.why = unread
     said: dict[str, None] = {}
     refused: list[Avoid] = []
-    while (zone := search.next()) is not None:
+    while not unread and (zone := search.next()) is not None:
         if len(search.points) >= most or solver.limits.deadline.over:
             search.why = solver.limits.deadline.why if solver.limits.deadline.over else f"{most} points were found"
             break

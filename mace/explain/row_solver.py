@@ -37,8 +37,8 @@ class RowSolver:
         return by_priority(self.search, question, priorities, self.confirmation, limits, best)
 
     def located(self, of: Distance | Shortfall) -> Distance | Shortfall:
-        """An objective; the distance to the nearest background row with these rows."""
-        return of if isinstance(of, Shortfall) else self.search.located(self.question, of)
+        """An objective; the distance to the nearest background row with these rows. Raises TimeOverError."""
+        return of if isinstance(of, Shortfall) else self.search.located(self.question, of, self.limits.deadline)
 
     def shown(self, found: Searched) -> Counterfactual:
         """The point that was found."""

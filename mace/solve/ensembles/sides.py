@@ -44,7 +44,7 @@ class SideRows(NamedTuple):
         return limit
 
 
-class Lying(NamedTuple):
+class LeafRows(NamedTuple):
     """The rows of sides, in order of their axes, sides and cuts; at: (L + 1,) where the rows of each leaf on whose
     sides it lies whole begin in `row`, by number, in order.
     """
@@ -54,7 +54,7 @@ class Lying(NamedTuple):
     row: Array
 
 
-def sides_of(grounded: Grounded, forest: Forest, leaves: Leaves, deadline: Deadline = NEVER) -> Lying:
+def sides_of(grounded: Grounded, forest: Forest, leaves: Leaves, deadline: Deadline = NEVER) -> LeafRows:
     """The rows of sides that hold some leaf, and those of each leaf. Raises TimeOverError before each step."""
     what = "preparing the relaxation"
     deadline.look(what)
@@ -63,7 +63,7 @@ def sides_of(grounded: Grounded, forest: Forest, leaves: Leaves, deadline: Deadl
     trees = np.arange(len(forest.roots) + 1)
     first_leaf, first_row = (np.searchsorted(tree, trees) for tree in (leaves.tree, entered.tree))
     ground = grounded.ground
-    at, row = lying(ground, leaves, first_leaf, first_row, entered.axis, entered.side, entered.limits(ground))
+    at, row = rows_of_leaves(ground, leaves, first_leaf, first_row, entered.axis, entered.side, entered.limits(ground))
     deadline.look(what)
     holds = np.zeros(len(entered.tree), np.bool_)
     holds[row] = True
@@ -71,7 +71,7 @@ def sides_of(grounded: Grounded, forest: Forest, leaves: Leaves, deadline: Deadl
     used = used[np.lexsort((entered.cut[used], entered.side[used], entered.axis[used]))]
     number = np.zeros(len(holds), np.int64)
     number[used] = np.arange(len(used))
-    return Lying(entered.taken(used), at, number[row])
+    return LeafRows(entered.taken(used), at, number[row])
 
 
 def _entered(grounded: Grounded, forest: Forest) -> SideRows:
@@ -93,7 +93,7 @@ def _entered(grounded: Grounded, forest: Forest) -> SideRows:
 
 
 @compiled
-def lying(
+def rows_of_leaves(
     ground: Ground, leaves: Leaves, first_leaf: Array, first_row: Array, axis: Array, side: Array, limit: Array
 ) -> tuple[Array, Array]:
     """Of each leaf the rows of its tree on whose sides it lies whole: where they begin, and all of them.

@@ -67,7 +67,7 @@ class Search(Points):
         self.least_left = LEAST_LEFT * (self.deadline.left() or 0.0)
         self.writing = 0.0  # seconds that the proof took that is kept
         self.reading = READING if self.numbers.net.relu.any() else COPYING
-        self.model = _model_read(self.question.model) if self.reading == READING else 0.0
+        self.model_reading = _model_read(self.question.model) if self.reading == READING else 0.0
         self.alone = self.deadline.share(ALONE)
         self.keep: Callable[[Search], None] = lambda _: None  # called now and then while the tree grows
         self.kept = ProvedBound(Fraction(0), None)  # what was proved while the search went on
@@ -208,7 +208,7 @@ class Search(Points):
 
     def read_in(self, seconds: float) -> float:
         """The seconds that a checker takes, about, for a proof that took so long to write."""
-        return self.reading * seconds + self.model
+        return self.reading * seconds + self.model_reading
 
     def push(self, node: Node) -> None:
         """Keep a node that is still open."""

@@ -58,6 +58,9 @@ ROOMS = {
     "mace.proofs": Room(0, "the checker and the format of certificates: standard library only, shares no code"),
 }  # fmt: skip
 
+# A room with rooms of its own: each of its folders is one, and what it is for stands in its `__init__.py`.
+DIVIDED = "mace.solve.ensembles"
+
 # The way of a proof, from the question to the program that accepts or refuses it: what the drawing shows first.
 PROVING = ("mace.explain", "mace.problem", "mace.solve", "mace.certify", "mace.proofs")
 
@@ -127,6 +130,16 @@ def between_rooms(graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
     return found
 
 
+def within(graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Folder of the divided room, and the room for its own files -> the others of these that its files import."""
+    folders = [name for name, path in MODULES.items() if path.name == "__init__.py" and prefix(name, {DIVIDED})]
+    found: dict[str, set[str]] = {name: set() for name in folders}
+    for module, others in graph.items():
+        if here := prefix(module, found):
+            found[here] |= {there for other in others if (there := prefix(other, found)) and there != here}
+    return found
+
+
 def upwards(graph: Mapping[str, set[str]]) -> list[str]:
     """Imports that do not lead to a lower floor, outside a room."""
     found = []
@@ -168,9 +181,9 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
     return [group for group in found if len(group) > 1]
 
 
-def short(room: str) -> str:
-    """A room's name as its folder is called."""
-    return room.removeprefix("mace.")
+def short(room: str, above: str = "mace") -> str:
+    """A room's name as its folder is called, below another one."""
+    return room.removeprefix(f"{above}.")
 
 
 def needed(rooms: Mapping[str, set[str]]) -> dict[str, set[str]]:
@@ -199,7 +212,20 @@ def drawing() -> str:
         folder = short(room) + "/" if short(room) in ("compilers", "proofs") else room.replace(".", "/") + "/"
         others = ", ".join(short(other) for other in sorted(rooms[room], key=list(ROOMS).index))
         lines.append(f"| {floor} | `{folder}` | {what} | {others or 'nothing'} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *_inside()])
+
+
+def _inside() -> Iterator[str]:
+    """The rooms of the divided room, each after those that it imports."""
+    yield from ("### Inside the prover of trees", "", f"| folder of `{DIVIDED.replace('.', '/')}/` | what | imports |")
+    yield "|---|---|---|"
+    open_ = within(arrows())
+    while ready := sorted(name for name, others in open_.items() if not others & open_.keys()):
+        for name in ready:
+            what = (ast.get_docstring(ast.parse(MODULES[name].read_text(encoding="utf-8"))) or "").rstrip(".")
+            others = sorted("prover" if other == DIVIDED else short(other, DIVIDED) for other in open_.pop(name))
+            folder = "`prover.py`" if name == DIVIDED else f"`{short(name, DIVIDED)}/`"
+            yield f"| {folder} | {what[0].lower()}{what[1:]} | {', '.join(others) or 'nothing of these'} |"
 
 
 def written() -> str:
@@ -221,6 +247,7 @@ def main() -> int:
     graph = arrows()
     wrong = upwards(graph) + [f"a circle: {', '.join(group)}" for group in circles(graph)]
     wrong += [f"rooms in a circle: {', '.join(group)}" for group in circles(between_rooms(graph))]
+    wrong += [f"rooms in a circle: {', '.join(group)}" for group in circles(within(graph))]
     print(f"\n{len(MODULES)} files, {len(ROOMS)} rooms on {len({room.floor for room in ROOMS.values()})} floors")
     print(*wrong, sep="\n") if wrong else print("no arrow goes up, and there is no circle")
     return 1 if wrong else 0

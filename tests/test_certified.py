@@ -23,7 +23,7 @@ from mace.certify.writer import Certificate, certificate
 from mace.errors import CertificateError, MaceError
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket
-from mace.solve.ensembles import plain
+from mace.solve.ensembles.boxes import plain
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.networks import search as networks_search
 from mace.solve.networks.prover import NetworkOracle

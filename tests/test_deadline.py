@@ -23,9 +23,9 @@ from mace.problem.proof import Leaf
 from mace.problem.question import Question
 from mace.solve import background, warm
 from mace.solve.driver import pull_back
-from mace.solve.ensembles import shorter
-from mace.solve.ensembles.plain import Plain
+from mace.solve.ensembles.boxes.plain import Plain
 from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.ensembles.shortening import shorter
 from mace.solve.protocol import Found, Limits, Unknown
 from mace.space.axes import Point
 from tests.clocks import Hand, Ticking, Time

@@ -39,7 +39,7 @@ IDEAS = [
         r"^(class \w*Box\b|Box: TypeAlias)",
         {
             "mace/problem/exclusions.py": "a box that is excluded, made of axes' own",
-            "mace/solve/ensembles/walk.py": "cells in arrays, for compiled code",
+            "mace/solve/ensembles/arrays/walk.py": "cells in arrays, for compiled code",
             "mace/language/interval.py": "features by name, for programs that know no axes",
             "mace/search/blackbox.py": "a model that nobody looks into",
         },

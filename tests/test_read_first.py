@@ -22,7 +22,8 @@ from mace.certify.writer import Certificate
 from mace.explain import averaged
 from mace.problem.proof import GoalPart, Proof, Tighten
 from mace.proofs.check import check
-from mace.solve.ensembles import parted, prover
+from mace.solve.ensembles import prover
+from mace.solve.ensembles.boxes import parted
 from mace.solve.networks import search
 from tests.clocks import Hand
 

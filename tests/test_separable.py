@@ -12,7 +12,8 @@ import pytest
 
 import mace
 from mace.certify.writer import certificate
-from mace.solve.ensembles import prover, separable
+from mace.solve.ensembles import prover
+from mace.solve.ensembles.additive import separable
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Found, Gap, Limits
 from tests.oracles.small_ensembles import optimum, random_question

@@ -24,15 +24,15 @@ from mace.certify.models import WRITING, numbering
 from mace.problem.distance import Norm
 from mace.problem.proof import Cliques, Leaf, Narrow, Priced, Proof, ProofNode, Split, is_whole, pieces
 from mace.problem.question import Question
-from mace.solve.ensembles.cells import Grounded, ground, refusal, with_cut
-from mace.solve.ensembles.cuts import Array, Tests, tests_of, trees_of
+from mace.solve.ensembles.arrays.cells import Grounded, ground, refusal, with_cut
+from mace.solve.ensembles.arrays.cuts import Array, Tests, tests_of, trees_of
 from mace.solve.warm import about_trees, solved
 from mace.space.axes import GridAxis
 from mace.tables.table import Ensemble, Network, Table
 
 if TYPE_CHECKING:
-    from mace.solve.ensembles.leaves import Reached
-    from mace.solve.ensembles.pruning import Lists, Steps
+    from mace.solve.ensembles.shortening.leaves import Reached
+    from mace.solve.ensembles.shortening.pruning import Lists, Steps
 
 NO_LIMIT = 2**62
 
@@ -65,8 +65,8 @@ def of_trees(question: Question, claim: Fraction | None, proof: Proof, deadline:
     """
     if refusal(question) is not None:
         return None
-    from mace.solve.ensembles.leaves import reach
-    from mace.solve.ensembles.walk import measure, new_box
+    from mace.solve.ensembles.arrays.walk import measure, new_box
+    from mace.solve.ensembles.shortening.leaves import reach
 
     grounded = ground(question, deadline)
     limit = NO_LIMIT if claim is None else min(ceil(claim * grounded.scale), NO_LIMIT)
@@ -102,9 +102,9 @@ def _pruned(
     grounded: Grounded, reached: Reached, steps: Steps, part: int | None, piece: slice, limit: int
 ) -> Array | None:
     """The leaves pruned at the steps of a piece, as rows (step, tree, leaf); None if one of them does not close."""
-    from mace.solve.ensembles.hoisting import hoisted, new_path
-    from mace.solve.ensembles.pruning import elaborate
-    from mace.solve.ensembles.walk import measure, new_box
+    from mace.solve.ensembles.arrays.walk import measure, new_box
+    from mace.solve.ensembles.shortening.hoisting import hoisted, new_path
+    from mace.solve.ensembles.shortening.pruning import elaborate
 
     if part is not None:
         grounded, _ = grounded.aimed_at(part, grounded.forest)
@@ -153,7 +153,7 @@ def _steps(question: Question, grounded: Grounded, proof: Proof) -> tuple[Ground
 
     Third, of each step the node of the proof at which leaves are pruned before it.
     """
-    from mace.solve.ensembles.pruning import FIRST, REST, SPLIT, Steps
+    from mace.solve.ensembles.shortening.pruning import FIRST, REST, SPLIT, Steps
 
     norm = question.distance
     assert isinstance(norm, Norm)
@@ -194,7 +194,7 @@ def _steps(question: Question, grounded: Grounded, proof: Proof) -> tuple[Ground
 
 def _as_steps(question: Question, node: ProofNode) -> list[tuple[int, int, int]]:
     """A node of a proof as steps (kind, axis, at): none where it says nothing of boxes."""
-    from mace.solve.ensembles.pruning import CELL, FIRST, OTHER, REST, SPLIT, TREES
+    from mace.solve.ensembles.shortening.pruning import CELL, FIRST, OTHER, REST, SPLIT, TREES
 
     if isinstance(node, Split):
         return [(SPLIT, node.axis, node.at)]
@@ -243,7 +243,7 @@ def _exactly(question: Question, claim: Fraction | None, grounded: Grounded, rea
 
 def _lists(grounded: Grounded, reached: Reached) -> Lists:
     """For each comparison the leaves of every tree, best first."""
-    from mace.solve.ensembles.pruning import Lists
+    from mace.solve.ensembles.shortening.pruning import Lists
 
     gain = np.ascontiguousarray(grounded.forest.gain[:, reached.leaf])
     tree = np.repeat(np.arange(len(reached.first) - 1), np.diff(reached.first))

@@ -21,7 +21,7 @@ from mace.base.deadline import NEVER, Deadline
 from mace.certify.numbers import canonical
 from mace.errors import CertificateError
 from mace.proofs.reader import SharedModel
-from mace.solve.ensembles.cuts import Array, trees_of
+from mace.solve.ensembles.arrays.cuts import Array, trees_of
 from mace.tables.members import whole_numbers
 from mace.tables.table import Ensemble, Network, Tree
 

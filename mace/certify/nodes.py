@@ -31,7 +31,7 @@ from mace.problem.proof import (
     Tighten,
 )
 from mace.problem.question import Question
-from mace.solve.ensembles.cuts import trees_of
+from mace.solve.ensembles.arrays.cuts import trees_of
 from mace.space.axes import GridAxis
 from mace.tables.table import Ensemble, Table
 

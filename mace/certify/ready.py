@@ -13,7 +13,7 @@ from mace.base.deadline import NEVER
 from mace.certify import elaboration, networks
 from mace.solve import ahead, warm
 from mace.solve.compiled import at_once
-from mace.solve.ensembles.shorter import shorter
+from mace.solve.ensembles.shortening.shorter import shorter
 
 
 def of_trees() -> None:

@@ -26,7 +26,7 @@ from mace.problem.exclusions import Avoid, AvoidBox, AvoidChanges, AvoidNear, Av
 from mace.problem.plausibility import from_row
 from mace.problem.question import Question
 from mace.proofs.reader import Unusable, denominator_within, forest_within
-from mace.solve.ensembles.cuts import trees_of
+from mace.solve.ensembles.arrays.cuts import trees_of
 from mace.space.axes import Axis, GridAxis, LevelAxis, Side
 from mace.space.columns import Column
 from mace.tables.members import are_whole

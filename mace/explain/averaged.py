@@ -28,7 +28,7 @@ from mace.problem.goals import Classes, Probability, Wanted
 from mace.problem.question import Goal, Question
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, conclude, pull_back
-from mace.solve.ensembles.reached import sums_within
+from mace.solve.ensembles.means.reached import sums_within
 from mace.solve.onward import onward
 from mace.solve.protocol import Gap, Limits, Oracle
 from mace.space.axes import GridAxis, Point

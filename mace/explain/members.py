@@ -1,6 +1,7 @@
 """A mean of probabilities of trees: what the prover of its members makes of a question, and what its proof refutes.
 
-In:  a question about a model that says a mean of trees, and what its prover found (`mace.solve.ensembles.mean_search`).
+In:  a question about a model that says a mean of trees, and what its prover found
+     (`mace.solve.ensembles.means.prover`).
 Out: a nearer point with the goal; the question with a goal of comparisons of scores that the proof refutes, so that a
 certificate can be written of it.
 Promise: a question without such comparisons leaves its bracket without a proof, and says why.
@@ -19,8 +20,8 @@ from mace.problem.goals import Classes, Probability
 from mace.problem.proof import Priced, Proof
 from mace.problem.question import Question
 from mace.solve.driver import Bracket
-from mace.solve.ensembles.mean_cover import Refuted, cover, functions_of
-from mace.solve.ensembles.mean_search import MeanOracle, owners
+from mace.solve.ensembles.means.cover import Refuted, cover, functions_of
+from mace.solve.ensembles.means.prover import MeanOracle, owners
 from mace.space.axes import Point
 from mace.tables.table import Ensemble, Table
 

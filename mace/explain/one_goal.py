@@ -24,7 +24,7 @@ from mace.explain.members import under, without
 from mace.problem.goal_means import whole_of
 from mace.problem.proof import Dual, Multipliers, ProofNode, Tighten
 from mace.problem.question import Question
-from mace.solve.ensembles.mean_cover import Refuted
+from mace.solve.ensembles.means.cover import Refuted
 from mace.tables.table import Compare, Ensemble, Floats, Network, Table
 
 DIFFERENT = "the proofs of its single answers are about different pieces of the goal"

@@ -93,7 +93,7 @@ class Proved:
             return self.proof
         if any(isinstance(node, (GoalPart, Priced, Narrow, Cliques)) for node in self.proof):
             return self.proof
-        from mace.solve.ensembles.shorter import shorter
+        from mace.solve.ensembles.shortening.shorter import shorter
 
         left = deadline.within(self.timeout if self.timeout is None else max(0.0, self.timeout - self.seconds))
         deadline = left.within(self.seconds * 4 + 10)

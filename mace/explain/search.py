@@ -34,8 +34,8 @@ from mace.problem.question import Question
 from mace.solve.background import Background
 from mace.solve.choice import choose, known
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, bring_in, conclude, pull_back
-from mace.solve.ensembles.mean_cover import Refuted
-from mace.solve.ensembles.mean_search import PATIENCE
+from mace.solve.ensembles.means.cover import Refuted
+from mace.solve.ensembles.means.prover import PATIENCE
 from mace.solve.lattice import denominator
 from mace.solve.protocol import Gap, Limits, Oracle
 from mace.solve.status import is_final

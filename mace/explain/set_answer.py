@@ -23,7 +23,7 @@ from mace.problem import missing
 from mace.problem.diversity import Diversity
 from mace.problem.plausibility import said_of_rows
 from mace.problem.question import Question
-from mace.solve.ensembles.mean_cover import Refuted
+from mace.solve.ensembles.means.cover import Refuted
 from mace.solve.protocol import Limits
 from mace.solve.sidesteps import beside
 from mace.space.axes import Point

@@ -25,7 +25,7 @@ def bounder_of(question: Question, moving: Sequence[str]) -> Bounder:
 def warm(table: Table) -> None:
     """Compile what an ensemble's bounds need, before any clock runs."""
     if isinstance(table, Ensemble):
-        from mace.solve.ensembles.boxes import best_gains, may_hold
+        from mace.solve.ensembles.arrays.best_leaves import best_gains, may_hold
 
         leaf, none = np.array([[-1, 0, 0, 0]]), np.zeros(1, np.int64)
         one = np.zeros((1, 1), np.int64)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mace.plans.bounds import Bound, Box, Floats, Line
 from mace.plans.nodes import Forms
 from mace.problem.question import Question
-from mace.solve.ensembles.cells import ground
+from mace.solve.ensembles.arrays.cells import ground
 from mace.space.axes import GridAxis
 from mace.tables.table import Ensemble
 from mace.worlds.affine import Ranges
@@ -78,7 +78,7 @@ class TreeBounds:
                 spare = 2.0**-40 * (np.abs(points) @ np.abs(coef) + abs(float(form.low)) + abs(float(form.high)))
                 lows[:, j] = np.maximum(low[j], np.searchsorted(middles, value + float(form.low) - spare))
                 highs[:, j] = np.minimum(high[j], np.searchsorted(middles, value + float(form.high) + spare))
-        from mace.solve.ensembles.boxes import may_hold
+        from mace.solve.ensembles.arrays.best_leaves import may_hold
 
         forest, ground, aim = self.grounded.forest, self.grounded.ground, self.grounded.aim
         held = may_hold(
@@ -132,7 +132,7 @@ class TreeBounds:
         return any(all(best[c] >= self.grounded.aim.need[c] for c in part) for part in self.parts)
 
     def _best(self, low: Ints, high: Ints) -> Ints:
-        from mace.solve.ensembles.boxes import best_gains
+        from mace.solve.ensembles.arrays.best_leaves import best_gains
 
         forest, ground = self.grounded.forest, self.grounded.ground
         found: Ints = best_gains(forest.test, forest.roots, forest.gain, ground.grid, ground.base, ground.at, low, high)

@@ -3,7 +3,7 @@
 It reads the trees, and proposes nothing but points that are nearer than all before and have the goal by the model's own
 sums. It begins with the nearest point that is known, or climbs from the start itself.
 
-Source: Shaw 1998; the steps are those of `mace.solve.ensembles.repair`.
+Source: Shaw 1998; the steps are those of `mace.solve.ensembles.points.repair`.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Neighbourhoods:
 
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:
         """The first point with the goal, then each nearer one."""
-        from mace.solve.ensembles.cells import ground
-        from mace.solve.ensembles.greedy import greedy
-        from mace.solve.ensembles.repair import Repairs
+        from mace.solve.ensembles.arrays.cells import ground
+        from mace.solve.ensembles.points.greedy import greedy
+        from mace.solve.ensembles.points.repair import Repairs
 
         question, chart, deadline = task.place, task.chart, task.asked.deadline
         assert isinstance(question, Question)

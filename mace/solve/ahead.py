@@ -32,12 +32,12 @@ _works_until: dict[str, float] = {}  # of each kind, on the system's clock: when
 
 def kind_of(module: str) -> str | None:
     """The kind of search that a module's functions are for; None where they are for none."""
-    *_, folder, file = ("", *module.removeprefix("mace.solve.").split("."))
-    if not module.startswith("mace.solve.") or file in ("boxes", "compatible"):
-        return None
-    if file in ("functions", "means", "pieces"):
+    of_trees = "mace.solve.ensembles."
+    if module.startswith(f"{of_trees}means."):
         return "means"
-    return folder if folder in ("ensembles", "networks") else None
+    if module.startswith(of_trees):
+        return None if module == f"{of_trees}arrays.best_leaves" else "ensembles"  # which plans alone ask for
+    return "networks" if module.startswith("mace.solve.networks.") else None
 
 
 def under_way(module: str) -> bool:

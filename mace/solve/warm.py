@@ -71,7 +71,7 @@ def _begin(table: Table) -> None:
     """Interpret nothing before a model of which a single call would take longer than reading all from disk."""
     match table:
         case Ensemble() if table.leaves >= MANY:
-            from mace.solve.ensembles.greedy import climb
+            from mace.solve.ensembles.points.greedy import climb
 
             if climb.kept:  # type: ignore[attr-defined]
                 read_at_once()
@@ -97,8 +97,8 @@ def trees() -> None:
 def members() -> None:
     """What a search for a mean of trees needs beside."""
     from mace.problem.goal_means import Condition, whole_of
-    from mace.solve.ensembles.mean_cover import cover, functions_of
-    from mace.solve.ensembles.mean_search import MeanOracle
+    from mace.solve.ensembles.means.cover import cover, functions_of
+    from mace.solve.ensembles.means.prover import MeanOracle
 
     question = about_members()
     prover = MeanOracle(question, (Condition(1.0, 0.5),))
@@ -114,12 +114,12 @@ def members() -> None:
 @cache
 def relaxation() -> None:
     """What a search that stalls needs beside; smaller forests end before that."""
-    from mace.solve.ensembles.cells import ground
-    from mace.solve.ensembles.cliques import Finder
-    from mace.solve.ensembles.handover import Handover
-    from mace.solve.ensembles.plain import Plain
-    from mace.solve.ensembles.stalled import relaxed
-    from mace.solve.ensembles.terms import Bound, Terms
+    from mace.solve.ensembles.arrays.cells import ground
+    from mace.solve.ensembles.arrays.terms import Bound, Terms
+    from mace.solve.ensembles.boxes.handover import Handover
+    from mace.solve.ensembles.boxes.plain import Plain
+    from mace.solve.ensembles.boxes.stalled import relaxed
+    from mace.solve.ensembles.relaxation.cliques import Finder
 
     question = about_trees()
     grounded = ground(question)

@@ -65,7 +65,7 @@ def _placed(columns: Sequence[Column], axis: Axis, feature: int, indices: list[i
 
 def _steps(subject: Subject, axes: tuple[Axis, ...], j: int, deadline: Deadline) -> list[tuple[int, int]]:
     """Neighbouring indices of an axis between which some tree may change its answer."""
-    from mace.solve.ensembles.cuts import tests_of
+    from mace.solve.ensembles.arrays.cuts import tests_of
 
     axis, table = axes[j], subject.table
     if isinstance(axis, LevelAxis):

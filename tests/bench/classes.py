@@ -19,7 +19,8 @@ from unittest.mock import patch
 
 from mace import Explainer, Space
 from mace.base.deadline import Deadline
-from mace.solve.ensembles import parted, prover
+from mace.solve.ensembles import prover
+from mace.solve.ensembles.boxes import parted
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Limits
 from mace.tables.table import Network

@@ -34,7 +34,7 @@ from mace.problem.proof import Leaf
 from mace.proofs.check import check
 from mace.solve import compiled
 from mace.solve.driver import Bracket
-from mace.solve.ensembles.mean_cover import Refuted, cover, functions_from
+from mace.solve.ensembles.means.cover import Refuted, cover, functions_from
 from mace.solve.protocol import Gap
 from mace.tables import leaves
 from mace.tables.decide import class_of, decides

@@ -31,7 +31,9 @@ ROOT = PACKAGE.parent
 NOTHING_NEW = """
 from mace.solve.compiled import at_once
 at_once()
-from mace.solve.ensembles import balls, book, greedy, search, separating, walk
+from mace.solve.ensembles.points import balls, greedy
+from mace.solve.ensembles.boxes import book, search, separating
+from mace.solve.ensembles.arrays import walk
 from mace.solve.networks import aims, kernels, relax, simplex, trials
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.networks.prover import NetworkOracle
@@ -66,7 +68,7 @@ from mace.solve.compiled import at_once
 at_once()
 from mace.certify import elaboration
 from mace.certify.writer import certificate
-from mace.solve.ensembles import pruning
+from mace.solve.ensembles.shortening import pruning
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.networks import kernels
 from mace.solve.networks.prover import NetworkOracle
@@ -298,13 +300,13 @@ def test_a_process_is_started_once_for_each_kind_and_compiles_what_is_not_there(
     monkeypatch.setattr(ahead.subprocess, "Popen", Child)
     monkeypatch.setattr(ahead, "_started", {})
     monkeypatch.setattr(ahead, "_works_until", {})
-    assert ahead.under_way("mace.solve.ensembles.search") and ahead.under_way("mace.solve.ensembles.walk")
+    assert ahead.under_way("mace.solve.ensembles.boxes.search") and ahead.under_way("mace.solve.ensembles.arrays.walk")
     assert ahead.under_way("mace.solve.networks.relax")
     assert [command[-2:] for command in started] == [[ahead.MADE_BY, "ensembles"], [ahead.MADE_BY, "networks"]]
     for child in ahead._started.values():
         child.ended = 1  # type: ignore[union-attr]
     monkeypatch.setattr(ahead, "_works_until", {})  # a look at a process counts for a moment
-    assert not ahead.under_way("mace.solve.ensembles.search"), "it failed: nobody waits for it"
+    assert not ahead.under_way("mace.solve.ensembles.boxes.search"), "it failed: nobody waits for it"
     assert not ahead.under_way("elsewhere")
 
 
@@ -317,7 +319,7 @@ def test_no_process_is_started_where_it_could_keep_nothing_or_there_is_none(
     monkeypatch.setattr(ahead.subprocess, "Popen", none)
     monkeypatch.setattr(ahead, "_started", {})
     monkeypatch.setattr(ahead, "_works_until", {})
-    assert not ahead.under_way("mace.solve.ensembles.search")
+    assert not ahead.under_way("mace.solve.ensembles.boxes.search")
     monkeypatch.setattr(code_files, "folders", lambda: iter([Path("/proc/nothing/can/be/made/here")]))
     assert not ahead.under_way("mace.solve.networks.relax")
     with ahead.alone():
@@ -351,7 +353,8 @@ def test_what_is_compiled_ahead_is_said_of_every_file_of_a_search() -> None:
     assert ready.__name__ == ahead.MADE_BY
     modules = [f"mace.solve.{name.removesuffix('.py').replace('/', '.')}" for name in code_files.SOURCES]
     kinds = {module.rpartition(".")[2]: ahead.kind_of(module) for module in modules}
-    assert {name for name, kind in kinds.items() if kind is None} == {"boxes", "compatible"}, "no search has these"
+    of_no_search = {name for name, kind in kinds.items() if kind is None}
+    assert of_no_search == {"best_leaves", "compatible"}
     assert set(filter(None, kinds.values())) == set(ready.KINDS)
 
 

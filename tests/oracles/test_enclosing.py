@@ -16,10 +16,12 @@ from mace.base.deadline import Deadline
 from mace.certify.writer import certificate
 from mace.problem.distance import norm
 from mace.problem.question import Goal, Question
-from mace.solve.ensembles import branching, prover, stalled, tightening
-from mace.solve.ensembles.cells import ground
-from mace.solve.ensembles.enclosing import inside, shells_of
+from mace.solve.ensembles import prover
+from mace.solve.ensembles.arrays.cells import ground
+from mace.solve.ensembles.boxes import stalled
 from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.ensembles.relaxation import branching, tightening
+from mace.solve.ensembles.relaxation.enclosing import inside, shells_of
 from mace.solve.protocol import Found, Limits
 from mace.space.feature import Feature
 from mace.tables.table import Compare, Ensemble, Tree

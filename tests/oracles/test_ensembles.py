@@ -20,8 +20,8 @@ from mace.problem.exclusions import AvoidBox, AvoidPoint
 from mace.problem.programs import rule_of
 from mace.problem.proof import Leaf
 from mace.problem.question import Goal, Question
-from mace.solve.ensembles import shorter
 from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.ensembles.shortening import shorter
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.space.columns import Column, Step
 from mace.space.feature import Feature

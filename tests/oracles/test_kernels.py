@@ -12,10 +12,14 @@ import pytest
 from mace.base.deadline import NEVER
 from mace.problem.distance import norm
 from mace.problem.question import Question
-from mace.solve.ensembles import ascent, balls, greedy, inherited, pruning, sweeping, walk
-from mace.solve.ensembles.cells import Grounded, ground
-from mace.solve.ensembles.frame import Active, RelaxationArrays, on_side, payments
-from mace.solve.ensembles.relaxation import Relaxation
+from mace.solve.ensembles.arrays import sweeping, walk
+from mace.solve.ensembles.arrays.cells import Grounded, ground
+from mace.solve.ensembles.boxes import inherited
+from mace.solve.ensembles.points import balls, greedy
+from mace.solve.ensembles.relaxation import ascent
+from mace.solve.ensembles.relaxation.frame import Active, RelaxationArrays, on_side, payments
+from mace.solve.ensembles.relaxation.relaxation import Relaxation
+from mace.solve.ensembles.shortening import pruning
 from mace.solve.networks.kernels import knapsack
 from mace.tables.table import Ensemble
 from tests.clocks import Hand

@@ -22,10 +22,13 @@ from mace.problem.distance import norm
 from mace.problem.proof import GoalPart, Leaf, Proof, Split, pieces
 from mace.problem.question import Question
 from mace.solve import by_parts
-from mace.solve.ensembles import branching, lined, parted, plain, prover, stalled, sweeping, walk
-from mace.solve.ensembles.cells import ground
+from mace.solve.ensembles import prover
+from mace.solve.ensembles.arrays import lined, sweeping, walk
+from mace.solve.ensembles.arrays.cells import ground
+from mace.solve.ensembles.arrays.terms import Bound, Terms
+from mace.solve.ensembles.boxes import parted, plain, stalled
 from mace.solve.ensembles.prover import EnsembleOracle
-from mace.solve.ensembles.terms import Bound, Terms
+from mace.solve.ensembles.relaxation import branching
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Gap, Hearing, Limits, ProvedBound, Refuted, Replay, Reply, Unknown
 from mace.solve.witnesses import Witnesses

@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mace.solve.ensembles import walk
-from mace.solve.ensembles.cells import Forest, Grounded, ground
-from mace.solve.ensembles.cliques import Finder, look_at_each
-from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.paths import leaves_of
-from mace.solve.ensembles.sides import sides_of
+from mace.solve.ensembles.arrays import walk
+from mace.solve.ensembles.arrays.cells import Forest, Grounded, ground
+from mace.solve.ensembles.arrays.cuts import Array
+from mace.solve.ensembles.relaxation.cliques import Finder, look_at_each
+from mace.solve.ensembles.relaxation.paths import leaves_of
+from mace.solve.ensembles.relaxation.sides import sides_of
 from tests.oracles.small_ensembles import random_question
 
 

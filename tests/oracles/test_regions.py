@@ -17,9 +17,11 @@ from mace.certify.writer import certificate
 from mace.problem.programs import rule_of
 from mace.problem.question import Question
 from mace.solve.conditions import broken
-from mace.solve.ensembles import obeying, prover, regions
-from mace.solve.ensembles.cells import ground
-from mace.solve.ensembles.plain import Plain
+from mace.solve.ensembles import prover
+from mace.solve.ensembles.arrays.cells import ground
+from mace.solve.ensembles.boxes import regions
+from mace.solve.ensembles.boxes.plain import Plain
+from mace.solve.ensembles.points import obeying
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.forms.program import Program
 from mace.solve.protocol import Found, Limits, Refuted, Unknown

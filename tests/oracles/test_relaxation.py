@@ -22,20 +22,25 @@ from mace.explain import proved
 from mace.problem.distance import norm
 from mace.problem.proof import Priced
 from mace.problem.question import Question
-from mace.solve.ensembles import branching, greedy, prover, shorter, stalled, tightening, trials, walk
-from mace.solve.ensembles.ascent import Climbed
-from mace.solve.ensembles.branching import Branching
-from mace.solve.ensembles.cells import Grounded, ground
-from mace.solve.ensembles.cliques import Finder
-from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.frame import ANYTHING, Active
-from mace.solve.ensembles.handover import Handover
-from mace.solve.ensembles.plain import Plain
-from mace.solve.ensembles.priced import Closing, Part
+from mace.solve.ensembles import prover
+from mace.solve.ensembles.arrays import walk
+from mace.solve.ensembles.arrays.cells import Grounded, ground
+from mace.solve.ensembles.arrays.cuts import Array
+from mace.solve.ensembles.arrays.terms import Bound, Terms
+from mace.solve.ensembles.boxes import stalled
+from mace.solve.ensembles.boxes.handover import Handover
+from mace.solve.ensembles.boxes.plain import Plain
+from mace.solve.ensembles.points import greedy
 from mace.solve.ensembles.prover import EnsembleOracle
-from mace.solve.ensembles.relaxation import Effort, Relaxation
-from mace.solve.ensembles.terms import Bound, Terms
-from mace.solve.ensembles.trials import Trials
+from mace.solve.ensembles.relaxation import branching, tightening, trials
+from mace.solve.ensembles.relaxation.ascent import Climbed
+from mace.solve.ensembles.relaxation.branching import Branching
+from mace.solve.ensembles.relaxation.cliques import Finder
+from mace.solve.ensembles.relaxation.frame import ANYTHING, Active
+from mace.solve.ensembles.relaxation.priced import Closing, Part
+from mace.solve.ensembles.relaxation.relaxation import Effort, Relaxation
+from mace.solve.ensembles.relaxation.trials import Trials
+from mace.solve.ensembles.shortening import shorter
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Unknown
 from mace.space.axes import Point
 from tests.bench import breast_cancer

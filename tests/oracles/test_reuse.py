@@ -21,9 +21,9 @@ from mace.errors import ModelError
 from mace.explain.explainer import Explainer
 from mace.problem.distance import norm
 from mace.problem.question import Goal, Question
-from mace.solve.ensembles.cells import ground
-from mace.solve.ensembles.costs import charges_of, costs_of, scale_of
-from mace.solve.ensembles.cuts import tests_of as cut_by
+from mace.solve.ensembles.arrays.cells import ground
+from mace.solve.ensembles.arrays.costs import charges_of, costs_of, scale_of
+from mace.solve.ensembles.arrays.cuts import tests_of as cut_by
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.protocol import Limits, Reply
 from mace.space.axes import GridAxis, LevelAxis

@@ -14,9 +14,9 @@ from mace.base.deadline import NEVER, Deadline
 from mace.certify.writer import certificate
 from mace.explain import proved
 from mace.problem.question import Question
-from mace.solve.ensembles import hoisting
 from mace.solve.ensembles.prover import EnsembleOracle
-from mace.solve.ensembles.shorter import shorter
+from mace.solve.ensembles.shortening import hoisting
+from mace.solve.ensembles.shortening.shorter import shorter
 from mace.solve.protocol import Found, Limits, Refuted
 from tests.clocks import Ticking
 from tests.oracles.small_ensembles import points_of, random_question, started_elsewhere

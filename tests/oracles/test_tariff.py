@@ -11,10 +11,10 @@ import pytest
 from mace.base.cache import Recent
 from mace.base.exact import float32_to_rank, float_to_rank
 from mace.problem.distance import Norm, norm
-from mace.solve.ensembles import cuts as cutting
-from mace.solve.ensembles.cells import ground, refusal
-from mace.solve.ensembles.costs import charges_of, costs_of, scale_of
-from mace.solve.ensembles.tariff import tariff_of
+from mace.solve.ensembles.arrays import cuts as cutting
+from mace.solve.ensembles.arrays.cells import ground, refusal
+from mace.solve.ensembles.arrays.costs import charges_of, costs_of, scale_of
+from mace.solve.ensembles.arrays.tariff import tariff_of
 from mace.space.axes import Axis, Grid, GridAxis, LevelAxis
 from tests.oracles.small_ensembles import random_question
 

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from mace.solve.ensembles import walk
-from mace.solve.ensembles.cells import ground
-from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.relaxation import Relaxation
-from mace.solve.ensembles.undecided import most_undecided
+from mace.solve.ensembles.arrays import walk
+from mace.solve.ensembles.arrays.cells import ground
+from mace.solve.ensembles.arrays.cuts import Array
+from mace.solve.ensembles.relaxation.relaxation import Relaxation
+from mace.solve.ensembles.relaxation.undecided import most_undecided
 from tests.oracles.small_ensembles import random_question
 
 

@@ -32,8 +32,9 @@ from mace.problem.question import Question
 from mace.proofs.check import Unusable, check, load, parse
 from mace.proofs.columns import begins
 from mace.proofs.kernel.proof import RULES
-from mace.solve.ensembles import branching, prover
+from mace.solve.ensembles import prover
 from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.ensembles.relaxation import branching
 from mace.solve.networks import search
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Limits, Refuted

@@ -26,8 +26,9 @@ from mace.problem.question import Goal, Question
 from mace.proofs.check import check
 from mace.proofs.columns import unfolded
 from mace.proofs.convert import converted
-from mace.solve.ensembles import branching, prover
+from mace.solve.ensembles import prover
 from mace.solve.ensembles.prover import EnsembleOracle
+from mace.solve.ensembles.relaxation import branching
 from mace.solve.networks import search
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Limits, Refuted

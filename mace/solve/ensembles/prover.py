@@ -11,7 +11,7 @@ reach, inside the box and nearer than the best point known, cannot add up to the
 rounding of the best distance are settled in exact rationals. Rules and exclusions are looked at where a nearest point
 breaks them: the box is closed by them or split along an axis that they read. There every tree may spend the whole
 distance by itself; where that is too weak and the search stalls, boxes are bounded by a linear relaxation in which all
-trees share one distance (`mace.solve.ensembles.branching`), and this search closes the small ones.
+trees share one distance (`mace.solve.ensembles.relaxation.branching`), and this search closes the small ones.
 The compiled parts are imported on the first question: `import mace` does not pay for numba.
 """
 
@@ -29,12 +29,12 @@ from mace.errors import ModelError
 from mace.problem.distance import Norm
 from mace.problem.proof import Proof
 from mace.problem.question import Question
-from mace.solve.ensembles.cells import Grounded, ground, refusal
-from mace.solve.ensembles.costs import largest_delta
-from mace.solve.ensembles.cuts import Array
-from mace.solve.ensembles.handover import Handover
-from mace.solve.ensembles.plain import LONG_LOOK, LOOK, Plain
-from mace.solve.ensembles.terms import Bound, Terms
+from mace.solve.ensembles.arrays.cells import Grounded, ground, refusal
+from mace.solve.ensembles.arrays.costs import largest_delta
+from mace.solve.ensembles.arrays.cuts import Array
+from mace.solve.ensembles.arrays.terms import Bound, Terms
+from mace.solve.ensembles.boxes.handover import Handover
+from mace.solve.ensembles.boxes.plain import LONG_LOOK, LOOK, Plain
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.solve.witnesses import Witnessing
 from mace.space.axes import Point
@@ -103,7 +103,7 @@ class EnsembleOracle(Witnessing):
         bound = Bound() if radius is None else Bound(radius, inclusive=not strict)
         point = self._first(self._grounded, best, bound, deadline)
         if point is None and self.question.rules:
-            from mace.solve.ensembles.regions import nothing_obeys
+            from mace.solve.ensembles.boxes.regions import nothing_obeys
 
             if (proof := nothing_obeys(self.question, self._grounded, deadline)) is not None:
                 return Refuted(proof)
@@ -162,7 +162,7 @@ class EnsembleOracle(Witnessing):
                 bound = Bound(question.distance_of(best))
             else:
                 known = None
-        from mace.solve.ensembles.separable import climbed
+        from mace.solve.ensembles.additive.separable import climbed
 
         point = climbed(question, grounded)
         if point is not None and question.obeys(point) and question.has_goal(point) is not False:
@@ -175,7 +175,7 @@ class EnsembleOracle(Witnessing):
             breaks = bool(question.rules) and not question.obeys(point)
             self._ruled |= breaks
             if known is None and breaks:
-                from mace.solve.ensembles.obeying import obeying
+                from mace.solve.ensembles.points.obeying import obeying
 
                 point = obeying(question, grounded, cells, np.random.default_rng(0), deadline) or point
             near = question.obeys(point) and not bound.excludes(question.distance_of(point))
@@ -186,8 +186,8 @@ class EnsembleOracle(Witnessing):
 
 def _guesses(question: Question, grounded: Grounded, given: Array, deadline: Deadline) -> Iterator[Array]:
     """Cells of points that may have the goal; given: of one that has it, empty where none is known."""
-    from mace.solve.ensembles.balls import in_balls, sums_nothing
-    from mace.solve.ensembles.greedy import greedy
+    from mace.solve.ensembles.points.balls import in_balls, sums_nothing
+    from mace.solve.ensembles.points.greedy import greedy
 
     if question.most_changes is None and sums_nothing(grounded.ground):
         cells = in_balls(grounded, given, deadline)
@@ -208,7 +208,7 @@ def _searched(search: Plain) -> Reply:
 
     Sums of functions of one feature or two each are searched as the knapsacks that they are.
     """
-    from mace.solve.ensembles.separable import separated
+    from mace.solve.ensembles.additive.separable import separated
 
     sums = separated(search)
     if sums is not None and sums.run(A_GLANCE):
@@ -222,12 +222,12 @@ def _searched(search: Plain) -> Reply:
         if search.turn in (LOOK, LONG_LOOK):
             search.paused = True
             return search.said(search.doubtful(), search.lower(), search.proof())
-        from mace.solve.ensembles.parted import parted
+        from mace.solve.ensembles.boxes.parted import parted
 
         if (reply := parted(search, _searched)) is not None:
             return reply
         if search.ruled:
-            from mace.solve.ensembles.regions import by_regions
+            from mace.solve.ensembles.boxes.regions import by_regions
 
             if (reply := by_regions(search, _searched)) is not None:
                 return reply
@@ -235,7 +235,7 @@ def _searched(search: Plain) -> Reply:
             return sums.reply()
         if search.branching is None and number < search.declined:
             continue  # in a turn before
-        from mace.solve.ensembles.stalled import relaxed
+        from mace.solve.ensembles.boxes.stalled import relaxed
 
         if (reply := relaxed(search, handover)) is not None:
             return reply if sums is None else _tighter(reply, sums.reply())
@@ -257,7 +257,7 @@ def _plainly(search: Plain, walks: int) -> bool:
 
 def _relaxes() -> bool:
     """Whether the relaxation is compiled, or would be at a call."""
-    from mace.solve.ensembles.exact_bound import proved  # what a first look calls last
+    from mace.solve.ensembles.relaxation.exact_bound import proved  # what a first look calls last
 
     return bool(proved.ready)  # type: ignore[attr-defined]
 
@@ -267,7 +267,7 @@ def _patience(search: Plain) -> list[tuple[int, Handover]]:
     if search.leaves > FEW_LEAVES:
         first = MUCH_PATIENCE * PATIENCE
         return [(first, Handover(AHEAD)), (MORE_PATIENCE * first, Handover(behind=BEHIND))]
-    from mace.solve.ensembles.balls import sums_nothing
+    from mace.solve.ensembles.points.balls import sums_nothing
 
     if sums_nothing(search.grounded.ground):
         first = PATIENT * PATIENCE

@@ -261,8 +261,8 @@ def grounding(question: Question) -> Question:
 
 def _trees(question: Question, number: int) -> tuple[Trees, list[list[int]], Array]:
     """The trees over pieces, the ends of the pieces of grid axes, and what the comparisons of a part need."""
-    from mace.solve.ensembles.cells import ground
-    from mace.solve.ensembles.relaxation import Relaxation
+    from mace.solve.ensembles.arrays.cells import ground
+    from mace.solve.ensembles.relaxation.relaxation import Relaxation
 
     grounded = ground(grounding(question))
     one = Relaxation(grounded, grounded.forest, number, Fraction(1))

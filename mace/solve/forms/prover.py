@@ -32,7 +32,7 @@ class FormsOracle(Witnessing):
         if any(axis.may_lack or axis.lacks for axis in question.axes):
             return "a value may be missing"
         if isinstance(question.model, Ensemble):
-            from mace.solve.ensembles.cells import refusal
+            from mace.solve.ensembles.arrays.cells import refusal
             from mace.solve.forms.frame import grounding
 
             return refusal(grounding(question))

@@ -1,0 +1,1 @@
+"""Points with the goal, near the start; nothing of them is a proof."""

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from mace.base.deadline import NEVER
+from mace.solve.splitting import search as splitting
+from mace.solve.splitting.attempts import Attempts
 from mace.solve.splitting.bounds import back, bounded, greatest
 from mace.solve.splitting.chain import Interval, chain_of
 from mace.solve.splitting.climb import Wanted
@@ -109,3 +111,70 @@ def test_a_search_finds_what_a_fine_grid_finds(seed: int) -> None:
         assert settled.status in ("found", "none")
         assert not reached.any() or settled.status == "found"
         assert (settled.status == "found") == bool(seen)
+
+
+def needle(at: float, width: float) -> Network:
+    """Of inputs x and a second one that changes nothing: 1 at x = at, 0 where x is farther than width, and x / 5."""
+    steps = np.array([at - width, at, at + width, 0.0])
+    first = Layer(np.array([[1.0] * 4, [0.0] * 4]), -steps, "relu")
+    last = Layer(np.array([[1 / width], [-2 / width], [1 / width], [0.2]]), np.zeros(1), "identity")
+    return Network((first, last), 2, "value", (), dtype="float64")
+
+
+NEEDLE = needle(0.7123, 1e-4)
+WANTED = Wanted(np.ones((1, 1)), np.array([0.9]), np.ones((1, 1), dtype=np.bool_), 0.0)
+
+
+def attempts(asked: list[float], second: float = 1.0) -> Attempts:
+    """Before a needle that points from anywhere miss; the first input of every point that is asked about is noted."""
+
+    def confirm(point: Floats) -> bool:
+        assert ((point >= 0) & (point <= [1.0, second])).all()
+        asked.append(float(point[0]))
+        return abs(asked[-1] - 0.7123) < 9e-5
+
+    return Attempts(chain_of(NEEDLE), Interval(np.zeros(2), np.array([1.0, second])), WANTED, confirm)
+
+
+@pytest.mark.parametrize("second", [1.0, 0.0])
+def test_points_are_looked_for_where_boxes_are_open(second: float) -> None:
+    one = attempts([], second)
+    assert not one.anywhere(NEVER)
+    elsewhere = Interval(np.array([[0.1, 0.0]]), np.array([[0.1001, second]]))
+    assert not one.among([elsewhere], NEVER)
+    there = Interval(np.array([[0.71225, 0.0]]), np.array([[0.71235, second]]))
+    assert one.among([there], NEVER)
+
+
+def test_points_are_looked_for_around_the_best_so_far() -> None:
+    one = attempts([])
+    one._best = np.array([[0.7125, 0.5]])  # beyond the needle, where climbing leads away from it
+    elsewhere = Interval(np.array([[0.1, 0.0]]), np.array([[0.1001, 1.0]]))
+    assert one.among([elsewhere], NEVER)
+
+
+def test_the_same_attempts_try_the_same_points() -> None:
+    boxes = [Interval(np.zeros((1, 2)), np.full((1, 2), 0.5)), Interval(np.full((2, 2), 0.5), np.ones((2, 2)))]
+    runs: list[list[float]] = [[], []]
+    for run in runs:
+        one = attempts(run)
+        for _ in range(3):
+            one.among(boxes, NEVER)
+    assert runs[0] == runs[1]
+    assert runs[0]
+
+
+def test_a_search_tries_points_between_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = [False, True]  # what trying comes to
+
+    class Counted(Attempts):
+        def among(self, boxes: object, deadline: object) -> bool:
+            assert boxes
+            assert deadline
+            return left.pop(0)
+
+    monkeypatch.setattr(splitting, "Attempts", Counted)
+    monkeypatch.setattr(splitting, "AGAIN", 0)
+    box = Interval(np.zeros(2), np.ones(2))
+    settled = search(chain_of(NEEDLE), box, WANTED, lambda _: False, NEVER)
+    assert (settled.status, left) == ("found", [])

@@ -52,11 +52,13 @@ class BoundedUnits(NamedTuple):
     """Boxes after their units were bounded. units: for each stage but the last, (boxes, units).
 
     lines: for each stage; sound: (boxes,) False where a sum may overflow, or is no number.
+    asked: how many units of all boxes linear functions were found for.
     """
 
     units: list[Interval]
     lines: list[Lines]
     sound: NDArray[np.bool_]
+    asked: int
 
 
 def rows_at_once(chain: Chain) -> int:
@@ -72,6 +74,7 @@ def bounded(chain: Chain, boxes: Interval, known: list[Interval] | None, deadlin
     count = len(boxes.lower)
     lines: list[Lines] = []
     units: list[Interval] = []
+    asked = 0
     sound = np.ones(count, dtype=np.bool_)
     largest = np.maximum(np.abs(boxes.lower), np.abs(boxes.upper))
     for place, stage in enumerate(chain.stages):
@@ -86,11 +89,12 @@ def bounded(chain: Chain, boxes: Interval, known: list[Interval] | None, deadlin
         if known is not None:
             lower, upper = np.maximum(lower, known[place].lower), np.minimum(upper, known[place].upper)
         if place == 0 or stage.relu:
+            asked += int(np.count_nonzero((lower < 0) & (upper > 0)))
             lower, upper = _tightened(chain, boxes, [*lines, Lines(shift, shift, shift, shift)], lower, upper, deadline)
         units.append(Interval(lower, upper))
         lines.append(_lines(stage, lower, upper, shift))
         largest = np.maximum(upper, 0.0) if stage.relu else np.maximum(np.abs(lower), np.abs(upper))
-    return BoundedUnits(units, lines, sound)
+    return BoundedUnits(units, lines, sound, asked)
 
 
 def _tightened(

@@ -1,6 +1,10 @@
 """Properties in VNN-LIB about a network of ACAS Xu's shape: the share decided in CPU seconds, checked by sampling.
 
     python -m tests.bench.vnnlib [--limit 116] [--properties 40] [--epochs 12] [--keep FOLDER]
+    python -m tests.bench.vnnlib --instances FOLDER/acasxu_instances.csv [--limit 116]
+
+The second form asks a benchmark of VNN-COMP as it is published: lines of a network, a property and a time limit, beside
+which the files lie; the limit of the list is replaced by `--limit`.
 
 The task: two aircraft; from distance, bearing, heading and both speeds, what each of five turn rates costs: the nearer
 they come within a minute, the more, and turning costs a little. Five inputs, six layers of 50, five outputs. Half of
@@ -10,9 +14,11 @@ the properties are meant to hold (their level lies beyond all that climbing from
 from __future__ import annotations
 
 import argparse
+import csv
 import statistics
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -139,6 +145,26 @@ def asked(model: MLPRegressor, count: int, seed: int = 1) -> list[Asked]:
     return found
 
 
+def published(instances: Path, limit: float) -> None:
+    """Print one line for each instance of a list, and how many were decided."""
+    said, seconds = Counter[str](), list[float]()
+    with instances.open(newline="", encoding="utf-8") as lines:
+        for network, asked_of, *_ in csv.reader(lines):
+            began = time.process_time()
+            answer = verify_vnnlib(
+                instances.parent / network,
+                instances.parent / asked_of,
+                timeout=Deadline.after(limit, time.process_time),
+            )
+            seconds.append(time.process_time() - began)
+            said[answer.status] += 1
+            print(f"{network} {asked_of} {answer.status:8s} {seconds[-1]:8.2f} s {answer.boxes:8d} boxes", flush=True)
+    print(
+        f"decided {said['sat'] + said['unsat']} of {len(seconds)} within {limit:g} CPU s each: {dict(said)}; "
+        f"median {statistics.median(seconds):.2f}, worst {max(seconds):.2f}, together {sum(seconds):.0f}"
+    )
+
+
 def main() -> None:
     """Print one line a property, and the share decided."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -146,7 +172,13 @@ def main() -> None:
     parser.add_argument("--properties", type=int, default=40)
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--keep", type=Path, help="a folder for the files")
+    parser.add_argument(
+        "--instances", type=Path, help="a list of networks and properties in files, as VNN-COMP has them"
+    )
     given = parser.parse_args()
+    if given.instances:
+        published(given.instances, given.limit)
+        return
     proto, model = trained(given.epochs)
     seconds, decided, wrong, held = [], 0, 0, 0
     for number, one in enumerate(asked(model, given.properties)):

@@ -15,7 +15,7 @@ from mace.certify.writer import certificate
 from mace.errors import ModelError
 from mace.explain import proved
 from mace.explain.run import explain
-from mace.problem.distance import norm
+from mace.problem.distance import Norm, norm
 from mace.problem.exclusions import AvoidBox, AvoidPoint
 from mace.problem.programs import rule_of
 from mace.problem.proof import Leaf
@@ -55,6 +55,16 @@ def test_the_answer_is_that_of_enumeration_and_its_proof_is_accepted(seed: int) 
 @pytest.mark.parametrize("seed", [622, 682, 803, 1263, *range(30)])
 def test_a_row_may_lie_anywhere_outside_of_what_is_allowed(seed: int) -> None:
     as_enumerated(started_elsewhere(seed, random_question(seed)))
+
+
+@pytest.mark.parametrize("digits", [17, 19, 40, 290])
+@pytest.mark.parametrize("seed", range(12))
+def test_distances_of_any_length_are_as_exact(seed: int, digits: int) -> None:
+    """Where distances may be longer than 2^60, a unit of cost was nothing: any point was called the nearest."""
+    question = random_question(seed)
+    assert isinstance(question.distance, Norm)
+    weights = [w * (10**digits if (seed + j) % 3 else 1) for j, w in enumerate(question.distance.weights)]
+    as_enumerated(replace(question, distance=replace(question.distance, weights=tuple(weights))))
 
 
 def as_enumerated(question: Question) -> None:

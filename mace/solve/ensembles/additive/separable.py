@@ -43,8 +43,8 @@ LEAST = 1e-3  # of the limit: what another round must raise a bound by
 
 def separated(plain: Plain) -> Separable | None:
     """A search for such a question; None for any other."""
-    if not plain.bound.distance or not 0 < plain.limit < LARGEST or not plain.grounded.scale:
-        return None  # a scale of 0: distances are too long for whole numbers
+    if not plain.bound.distance or not 0 < plain.limit < LARGEST:
+        return None
     terms = _terms(plain.question, plain.grounded)
     return None if terms is None else Separable(plain, terms)
 

@@ -20,6 +20,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
@@ -137,7 +138,7 @@ class Grounded:
     ground: Ground
     forest: Forest
     aim: Aim
-    scale: int
+    scale: int | Fraction
     width: int
     depth: int
     tests: Tests
@@ -293,7 +294,7 @@ def refusal(question: Question) -> str | None:
 # ---------------------------------------------------------------------------------------------- axes
 
 
-def _axes(axes: Sequence[Axis], norm: Norm, tests: Tests, scale: int) -> Ground:
+def _axes(axes: Sequence[Axis], norm: Norm, tests: Tests, scale: int | Fraction) -> Ground:
     """The axes of a row, with the costs of what the trees' cuts divide."""
     tariff = tariff_of(axes, norm, tests, scale)
     found = tariff.at_once(axes)

@@ -29,9 +29,12 @@ ROUNDED = 1.0 - 2.0**-48  # more than the relative error of the few float operat
 
 
 class Scale(NamedTuple):
-    """How many units a distance of 1 has, and how far a scaled cost may lie below the exact one."""
+    """How many units a distance of 1 has, and how far a scaled cost may lie below the exact one.
 
-    scale: int
+    scale: above 0; below 1 where distances are so long that 64 bits hold no more.
+    """
+
+    scale: int | Fraction
     width: int
 
 
@@ -61,10 +64,10 @@ def _total(norm: Norm, reaches: tuple[int, ...]) -> Fraction:
 @lru_cache(maxsize=64)
 def _fine(norm: Norm, reaches: tuple[int, ...]) -> Scale:
     """A scale on which costs are rounded."""
-    total, scale = _total(norm, reaches), 2**52
-    while scale * total >= LARGEST_SUM:
-        scale //= 2
-    width = 0
+    total, power = _total(norm, reaches), 52
+    while Fraction(2) ** power * total >= LARGEST_SUM:
+        power -= 1
+    scale, width = 1 << power if power >= 0 else Fraction(1, 1 << -power), 0
     for charge, one in zip(charges_of(norm, scale), reaches, strict=True):
         width += math.ceil((charge.once + (charge.slope + charge.peak) * one) / 2**46) + 4
     return Scale(scale, width)
@@ -95,7 +98,7 @@ def _value(axis: GridAxis, index: int) -> float:
 
 
 @lru_cache(maxsize=64)
-def charges_of(norm: Norm, scale: int) -> tuple[Charge, ...]:
+def charges_of(norm: Norm, scale: int | Fraction) -> tuple[Charge, ...]:
     """What every feature's change costs, in units."""
     return tuple(charge.times(scale) for charge in norm.charges)
 

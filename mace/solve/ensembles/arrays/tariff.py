@@ -56,7 +56,7 @@ class _Rate(NamedTuple):
 class Tariff:
     """The charges of a norm on the cuts of a model."""
 
-    def __init__(self, axes: Sequence[Axis], norm: Norm, tests: Tests, scale: int) -> None:
+    def __init__(self, axes: Sequence[Axis], norm: Norm, tests: Tests, scale: int | Fraction) -> None:
         self.charges = charges_of(norm, scale)
         self.grid = np.array([isinstance(axis, GridAxis) for axis in axes])
         self.levels = [j for j, axis in enumerate(axes) if isinstance(axis, LevelAxis)]
@@ -130,7 +130,7 @@ class Tariff:
         return Levels(tuple(order), costs_of(axis, self.charges[j], np.arange(axis.count)))
 
 
-def tariff_of(axes: Sequence[Axis], norm: Norm, tests: Tests, scale: int) -> Tariff:
+def tariff_of(axes: Sequence[Axis], norm: Norm, tests: Tests, scale: int | Fraction) -> Tariff:
     """The tariff of the axes of a row, which rows of one space share."""
     key = tuple(
         (axis.grid, axis.scale.numerator, axis.scale.denominator, axis.missing is None)

@@ -25,7 +25,7 @@ class Bound:
             return False
         return distance > self.distance if self.inclusive else distance >= self.distance
 
-    def scaled(self, scale: int) -> int:
+    def scaled(self, scale: int | Fraction) -> int:
         """The smallest key that is excluded for certain."""
         if self.distance is None:
             return NO_LIMIT

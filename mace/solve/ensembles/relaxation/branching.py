@@ -332,7 +332,7 @@ class Branching:
         """By how much the bound of one side of a box is better than its own."""
         first = self.relaxations[0]
         if not first.free:
-            return max(0, min(child.key, self.host.limit) - node.key) / self.grounded.scale
+            return float(max(0, min(child.key, self.host.limit) - node.key) / self.grounded.scale)
         most = first.wanted(self.host.limit)
         closed = child.key >= self.host.limit
         after = most if closed else min(min(part.climbed.value for part in child.parts), most)

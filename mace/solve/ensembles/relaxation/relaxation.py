@@ -254,7 +254,7 @@ class Relaxation:
 
     def units(self, scaled: int) -> float:
         """A scaled distance in the units of the relaxation, nearly."""
-        return math.ldexp(scaled / self.scale, self.bits)
+        return math.ldexp(float(scaled / self.scale), self.bits)
 
     def climb(self, active: Active, start: Climbed, effort: Effort, limit: int) -> Climbed:
         """Better multipliers than given ones, by dual ascent towards a scaled distance."""

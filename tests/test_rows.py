@@ -81,3 +81,35 @@ def test_the_least_of_many_is_that_of_each(seed: int, monkeypatch: pytest.Monkey
         # A bound may be 0 where no float tells it from that; and no later row has less.
         assert bound == known[row] or (bound == 0 and known[row] < Fraction(1, 10**300))
         assert all(bound <= known[other] for _, other in ordered[place:])
+
+
+def test_rows_that_floats_hardly_tell_apart_come_in_order() -> None:
+    """The last of those that are as near as floats tell, and the first of the others, may stand the other way round."""
+    rng = np.random.default_rng(0)
+    low, high = float_to_rank(0.0), float_to_rank(10.0)
+    axes: list[Axis] = [GridAxis(name, Grid("float64"), low, high, 0, Fraction(10)) for name in "fg"]
+    measure, box = norm("l1", 2), ((0, 0), (0, 0))
+    for _ in range(20):
+        f, g = rng.random(2)
+        firsts = f * (1 + 1e-3 * rng.normal(size=60))
+        seconds = (f + g) * many.NEARLY - firsts
+        near = [
+            (float_to_rank(a), float_to_rank(b) + int(rng.integers(-3, 4)))
+            for a, b in zip(firsts, seconds, strict=True)
+        ]
+        rows = ((float_to_rank(f), float_to_rank(g)), *near)
+        found = [bound for bound, _ in many.by_bound(measure, axes, rows, box, many.least_change)]
+        assert found == sorted(found)
+
+
+def test_a_change_too_small_for_a_float_may_be_dear() -> None:
+    """5e-324 in the place of 5e-344 is no small loss where a change of the range counts 1e300."""
+    tiny = GridAxis("t", Grid("float64"), -20, 20, 0, Fraction(10) ** 20)
+    other = GridAxis("u", Grid("float64"), float_to_rank(0.0), float_to_rank(10.0), 0, Fraction(10))
+    measure = norm("l1", 2, [10**300, 1])
+    rows = (*((k, 0) for k in range(1, 10)), (0, float_to_rank(1e-29)))
+    nearest = measure.of([replace(tiny, start=1).delta(0), Fraction(0)])
+    assert many.least_to(measure, [tiny, other], rows, (0, 0)) == nearest
+    box = ((0, 0), (0, 0))
+    assert many.least_to_box(measure, [tiny, other], rows, box, many.least_change) == nearest
+    assert next(many.by_bound(measure, [tiny, other], rows, box, many.least_change)) == (nearest, (1, 0))

@@ -97,7 +97,8 @@ class Charged(NamedTuple):
     @property
     def total(self) -> NDArray[np.float64]:
         """The distance of each point, shape (points,)."""
-        return np.asarray(self.part.sum(axis=1) + self.top.max(axis=1, initial=0.0))
+        with np.errstate(over="ignore"):
+            return np.asarray(self.part.sum(axis=1) + self.top.max(axis=1, initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -117,10 +118,11 @@ class Norm:
     def charged(self, deltas: NDArray[np.float64]) -> Charged:
         """What changes of many points cost, in floats that serve to compare them; deltas: shape (points, features)."""
         once, slope, top = self._floats
-        part = slope * deltas
-        if once.any():
-            part += once * (deltas > 0)
-        return Charged(part, top * deltas)
+        with np.errstate(over="ignore", invalid="ignore"):  # charges may be beyond floats
+            part = slope * deltas
+            if once.any():
+                part += once * (deltas > 0)
+            return Charged(part, top * deltas)
 
     @cached_property
     def charges(self) -> tuple[Charge, ...]:
@@ -131,6 +133,11 @@ class Norm:
     def _floats(self) -> NDArray[np.float64]:
         """The charges in floats: a row each for `once`, `slope` and `peak`."""
         return np.array([[nearest(part) for part in charge] for charge in self.charges]).T
+
+    @cached_property
+    def dearest(self) -> float:
+        """The largest charge in floats; infinite where it is beyond them."""
+        return float(self._floats.max(initial=0.0))
 
     @cached_property
     def widest(self) -> Fraction:

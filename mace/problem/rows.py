@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from heapq import heappop, heappush
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -27,6 +28,7 @@ Change: TypeAlias = Callable[[Axis, Side], Fraction]  # `least_change`, or less
 FEW = 8  # rows, which arrays are not made for
 NEARLY = 1 + 2.0**-30  # many times what sums of floats lose
 TINY = 1e-90  # sizes of which floats may lose more lie below
+DEAR = 1e99  # what a change of the whole range may cost, so that no loss of a float near 0 comes near to those sizes
 
 
 class Column(NamedTuple):
@@ -78,17 +80,19 @@ def by_bound(
     """Each row with what the changes from it to a box cost, the least first; made as they are asked for."""
     totals = _totals(norm, _rough(axes, rows, box, change))
     order = np.argsort(totals, kind="stable")
-    totals, begin = totals[order], 0
-    while begin < len(order):
-        least = float(totals[begin])
-        if not least:  # a bound of 0 holds, even if it was too small for a float
-            end = int(np.searchsorted(totals, 0.0, side="right"))
-            yield from ((Fraction(0), rows[k]) for k in order[begin:end].tolist())
-        else:
-            end = int(np.searchsorted(totals, _as_near(least), side="right"))
-            some = [rows[k] for k in order[begin:end].tolist()]
-            yield from sorted((_bound(norm, axes, row, box, change), row) for row in some)
-        begin = end
+    totals = totals[order]
+    begin = int(np.searchsorted(totals, 0.0, side="right"))
+    # A bound of 0 holds, even if it was too small for a float.
+    yield from ((Fraction(0), rows[k]) for k in order[:begin].tolist())
+    near: list[tuple[Fraction, Point, float]] = []  # exact bounds, each with that in floats
+    while near or begin < len(order):
+        end = int(np.searchsorted(totals, _as_near(near[0][2] if near else float(totals[begin])), side="right"))
+        for k, rough in zip(order[begin:end].tolist(), totals[begin:end].tolist(), strict=True):
+            heappush(near, (_bound(norm, axes, rows[k], box, change), rows[k], rough))
+        begin = max(begin, end)
+        # What is left is farther than the first that there was, which is no nearer than the first now.
+        bound, row, _ = heappop(near)
+        yield bound, row
 
 
 def _least(
@@ -104,10 +108,14 @@ def _least(
 
 
 def _totals(norm: Norm, rough: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What changes cost in floats; all infinite, which tells nothing apart, where some are too much for a float."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    """What changes cost in floats; all infinite, which tells nothing apart, where some are too much for a float, or so
+    dear that what the least floats lose of a change is seen.
+    """
+    if norm.dearest <= DEAR:
         totals = norm.charged(rough).total
-    return totals if np.isfinite(totals).all() else np.full(len(totals), np.inf)
+        if np.isfinite(totals).all():
+            return totals
+    return np.full(len(rough), np.inf)
 
 
 def _as_near(least: float) -> float:

@@ -222,6 +222,12 @@ def test_a_change_that_is_declared_free_is_no_change_to_an_objective_and_one_to_
             assert answer.status == "optimal" and {level.value for level in answer.levels} == {0}
             assert list(answer.counterfactuals[0].changes) == ["m"]
         assert mace.explain(model, space, start, most_changes=0).status == "infeasible"
+        near: dict[str, Any] = {"objectives": ["plausibility"], "background": rows}
+        for oracle in ("auto", "z3"):  # from a row, the limit counted what costs something alone
+            answer = mace.explain(model, space, start, most_changes=0, oracle=oracle, **near)
+            assert answer.status == "infeasible"
+        both = mace.explain(model, space, start, count=2, **near)
+        assert len({tuple(one.changes) for one in both.counterfactuals}) == len(both.counterfactuals)
         front = mace.front(model, space, start, objectives=["l1", "changes"])
         assert [[level.value for level in point.levels] for point in front.points] == [[0, 0]]
 

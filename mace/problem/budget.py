@@ -9,7 +9,7 @@ Promise: exact on a point. On a box it closes what a checker closes that evaluat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from mace.base.bits import members
@@ -23,6 +23,7 @@ class Budget:
     """norm <= most, or norm < most if `strict`; `reads` maps the name of each feature that counts to its index.
 
     starts: changes count from the nearest of these points; where there are none, from the start of the axes.
+    each:   a change that costs nothing counts, too: a missing value that may be given for nothing.
     """
 
     norm: Norm
@@ -30,13 +31,15 @@ class Budget:
     reads: dict[str, int]
     strict: bool = False
     starts: tuple[Point, ...] = ()
+    each: bool = False
 
     @classmethod
     def of(
-        cls, norm: Norm, axes: Sequence[Axis], most: Fraction, *, strict: bool = False, starts: tuple[Point, ...] = ()
-    ) -> Budget:
+        cls, norm: Norm, axes: Sequence[Axis], most: Fraction, *,
+        strict: bool = False, starts: tuple[Point, ...] = (), each: bool = False,
+    ) -> Budget:  # fmt: skip
         """The budget of a norm over some axes."""
-        return cls(norm, most, {axis.name: j for j, axis in enumerate(axes) if norm.weights[j]}, strict, starts)
+        return cls(norm, most, {axis.name: j for j, axis in enumerate(axes) if norm.weights[j]}, strict, starts, each)
 
     @property
     def source(self) -> str:
@@ -49,18 +52,25 @@ class Budget:
 
     def counted(self, axes: Sequence[Axis]) -> list[Sequence[Axis]]:
         """The axes from which changes are counted, once for each start."""
+        axes = self._priced(axes)
         return [started(axes, start) for start in self.starts] or [axes]
+
+    def _priced(self, axes: Sequence[Axis]) -> Sequence[Axis]:
+        """The axes on which what counts costs something."""
+        if not self.each or all(axis.missing is None or axis.missing_cost for axis in axes):
+            return axes
+        return [axis if axis.missing_cost else replace(axis, missing_cost=Fraction(1)) for axis in axes]
 
     def _counted_from(self, axes: Sequence[Axis]) -> tuple[Point, ...]:
         return self.starts or (tuple(axis.start for axis in axes),)
 
     def holds(self, axes: Sequence[Axis], point: Point) -> bool:
         """Whether a point is within the budget."""
-        return self.allows(least_to(self.norm, axes, self._counted_from(axes), point))
+        return self.allows(least_to(self.norm, self._priced(axes), self._counted_from(axes), point))
 
     def can_hold(self, axes: Sequence[Axis], box: Box) -> bool:
         """False only if no point of a box, of which no side is empty, is within the budget."""
-        return self.allows(least_to_box(self.norm, axes, self._counted_from(axes), box, _least))
+        return self.allows(least_to_box(self.norm, self._priced(axes), self._counted_from(axes), box, _least))
 
 
 def _least(axis: Axis, side: Side) -> Fraction:

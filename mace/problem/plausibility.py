@@ -69,4 +69,4 @@ def _changes(question: Question, features: Iterable[int], most: int) -> Budget:
     among = frozenset(features)
     weights = tuple(Fraction(j in among) for j in range(len(question.axes)))
     norm = Norm(Fraction(1), Fraction(0), Fraction(0), weights, "changes")
-    return Budget.of(norm, question.axes, Fraction(most), starts=(question.start,))
+    return Budget.of(norm, question.axes, Fraction(most), starts=(question.start,), each=True)

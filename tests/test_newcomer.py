@@ -652,6 +652,11 @@ LOANS = ("--data", "loans", "--goal", "1")
         (("explain", *LOANS, "--target", "Approved"), "--target is about a file"),
         (("explain", *LOANS, "--weight", "Income=-1"), "the weight of `Income` must not be negative"),
         (("explain", *LOANS, "--weight", "Income=1e400"), "the weight of `Income` must be at most 1e300"),
+        (
+            ("explain", *LOANS, "--objective", "plausibility", "--weight", "Income=-1"),
+            "the weight of `Income` must not",
+        ),
+        (("explain", *LOANS, "--objective", "changes", "--weight", "Income=2"), "--weight is what a change weighs"),
         (("audit", *LOANS, "--horizon", "3"), "no --world is given"),
         (("audit", *LOANS, "--world", "loans", "--n-jobs", "2"), "--n-jobs is not for plans"),
         (("audit", *LOANS, "--world", "loans", "--all"), "--all is not for plans"),

@@ -257,11 +257,16 @@ class Prioritised:
         settings, prices = measured.settings, _pairs(self.price or [], "--price")
         weights = settings.pop("weights")
 
-        def objective(text: str) -> Objective:
-            total = "=" in text
-            weighs = total or text.startswith(("l0", "l1", "linf", "gower"))
-            return Objective(text, weights if weighs else None, prices if total or text.startswith("cost") else None)
+        def weighs(text: str) -> bool:
+            return "=" in text or text.startswith(("l0", "l1", "linf", "gower", "plausibility"))
 
+        def objective(text: str) -> Objective:
+            priced = "=" in text or text.startswith("cost")
+            return Objective(text, weights if weighs(text) else None, prices if priced else None)
+
+        if weights and not any(map(weighs, self.objective)):
+            hint = "l0, l1, linf, gower and plausibility take weights."
+            raise MaceError("--weight is what a change weighs, and no objective counts that", hint=hint)
         return {**settings, "objectives": [objective(text) for text in self.objective]}
 
 

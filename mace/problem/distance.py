@@ -85,6 +85,7 @@ class Charge(NamedTuple):
         return Charge(*(share * scale for share in self))
 
 
+USUAL = 128  # times 1, or a part of it, is what distances usually come to
 FREE = Charge(Fraction(0), Fraction(0), Fraction(0))
 
 
@@ -143,6 +144,16 @@ class Norm:
     def widest(self) -> Fraction:
         """The largest distance that there can be, of changes of at most 1."""
         return self.of([Fraction(1)] * len(self.weights))
+
+    @cached_property
+    def unit(self) -> Fraction:
+        """What counts as a distance of about 1, a power of two: 1, unless weights make distances far larger or smaller.
+
+        A gap, and what a search in floats calls nearly nothing, are of this size.
+        """
+        if not self.widest or Fraction(1, USUAL) <= self.widest <= USUAL:
+            return Fraction(1)
+        return Fraction(2) ** (self.widest.numerator.bit_length() - self.widest.denominator.bit_length())
 
     @cached_property
     def _hash(self) -> int:

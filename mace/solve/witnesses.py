@@ -10,7 +10,7 @@ reach the same leaf of every tree, for which the library computes the same numbe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from mace.base.exact import farthest_holding
@@ -47,9 +47,14 @@ class Witnesses:
             return None
         alike = self.replay.by_leaves and isinstance(self.question.model, Ensemble)
         avoid = AvoidBox(same_leaves(self.question, point)) if alike else AvoidPoint(point)
-        self.question = self.question.away(avoid)
-        self.refused.append(avoid)
+        self.refuse([avoid])
         return False
+
+    def refuse(self, avoided: Sequence[Avoid]) -> None:
+        """Exclude what the deployed model refused from the question."""
+        for avoid in avoided:
+            self.question = self.question.away(avoid)
+            self.refused.append(avoid)
 
     def tell(self, bounds: Callable[[], tuple[Fraction, Fraction | None]]) -> None:
         """Say how far the search is, where anybody hears it."""

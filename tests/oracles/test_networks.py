@@ -74,6 +74,34 @@ def agree(question: Question) -> None:
     assert verdict.accepted, verdict
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("times", [Fraction(1, 10**12), Fraction(10**12), Fraction(7 * 10**40)])
+def test_weights_may_make_distances_of_any_size(seed: int, times: Fraction) -> None:
+    """The search's floats once took 1e-9 for nothing, whatever a distance came to: anything was the nearest point."""
+    question = random_question(seed, "network")
+    distance = question.distance
+    assert isinstance(distance, Norm)
+    agree(replace(question, distance=replace(distance, weights=tuple(one * times for one in distance.weights))))
+
+
+@pytest.mark.parametrize("weight", [Fraction(1, 10**12), Fraction(10**12)])
+@pytest.mark.parametrize("distance", ["l1", "linf"])
+def test_how_close_an_answer_comes_is_told_in_the_size_of_its_distances(distance: str, weight: Fraction) -> None:
+    rows, target = load_breast_cancer(return_X_y=True)
+    rows = rows[:, :4] / rows[:, :4].max(axis=0)
+    model = LogisticRegression().fit(rows, target)
+    space = Space([Feature(f"x{k}", "real", 0, 1) for k in range(4)])
+    row = rows[model.predict(rows) == 0][0]
+    usual = Explainer(model, space, distance=distance).explain(row, goal=1)
+    answer = Explainer(model, space, distance=distance, weights=dict.fromkeys(space.names, weight)).explain(row, goal=1)
+    assert (usual.status, answer.status) == ("optimal", "optimal")
+    assert usual.exact_distance is not None
+    assert answer.exact_distance is not None
+    assert abs(answer.exact_distance / weight - usual.exact_distance) < Fraction(2, 10**9)
+    assert answer.exact_distance - answer.exact_lower_bound < 2 * weight / 10**9
+    assert answer.certificate.check().accepted
+
+
 @pytest.mark.parametrize("spec", ["l0", "l1", "linf", {"l0": 0.25, "l1": 0.75}])
 def test_a_box_cut_to_a_ball_keeps_each_value_that_is_near_enough_alone(spec: object) -> None:
     for seed in range(12):

@@ -94,9 +94,7 @@ def _of_part(
     own.replay = replay if hears or replay is None else replace(replay, hearing=None)
     own.refused = [*witnesses.refused]
     reply = searched(own, asked, known)
-    for avoid in own.refused[len(witnesses.refused) :]:
-        witnesses.question = witnesses.question.away(avoid)
-        witnesses.refused.append(avoid)
+    witnesses.refuse(own.refused[len(witnesses.refused) :])
     return reply
 
 

@@ -7,8 +7,8 @@ Promise: a proof is written only from leaves that closed again in exact arithmet
 claimed. The floats of the search (`kernels.py`) may cost time, never soundness.
 How: a node is a box and a set of ReLU phases, inside the ball of the best known distance. Its bound is the dual of its
 linear relaxation. The least node is split where its relaxation loses most: a ReLU, a level, an integer, an l0 jump.
-A `gap` of zero is read as 1e-9, which is in the unit of the distance; but where every feature has steps, the bound is
-the distance itself, unless the proof of that would be far longer.
+A `gap` of zero is read as 1e-9, which is in the unit of the distance (`Norm.unit`); but where every feature has steps,
+the bound is the distance itself, unless the proof of that would be far longer.
 """
 
 from __future__ import annotations
@@ -103,6 +103,8 @@ class NetworkOracle(Witnessing):
         """Find the nearest point with the goal within the radius, to within the gap, or prove that there is none."""
         from mace.solve.networks.parted import Asked, has_time, parted
 
+        if isinstance(norm := self.question.distance, Norm) and norm.unit != 1:
+            return self._in_units(norm.unit, radius, limits, strict=strict, best=best, gap=gap, replay=replay)
         self.witnesses.replay = replay
         asked, model = Asked(radius, strict, gap, limits), self.question.model
         assert isinstance(model, Network)
@@ -114,6 +116,25 @@ class NetworkOracle(Witnessing):
                 best = first.best
             return parted(self.witnesses, best, asked, lambda *told: _reply(self._search(*told)))
         return _reply(self._search(self.witnesses, asked, best))
+
+    def _in_units(
+        self, unit: Fraction, radius: Fraction | None, limits: Limits, *,
+        strict: bool, best: Point | None, gap: Gap, replay: Replay | None,
+    ) -> Reply:  # fmt: skip
+        """The same, asked in a unit in which distances are about 1."""
+        from mace.solve.networks import units
+
+        oracle = NetworkOracle(units.into(self.question, unit), tightens=self.tightens)
+        reply = oracle.ask(
+            None if radius is None else radius / unit,
+            limits,
+            strict=strict,
+            best=best,
+            gap=units.gap_into(gap, unit),
+            replay=units.heard_from(replay, unit),
+        )
+        self.witnesses.refuse(oracle.refused)
+        return units.out_of(reply, unit)
 
     def _search(self, witnesses: Witnesses, asked: Asked, best: Point | None = None) -> Search:
         """A search that has not begun; best: a point with the goal, or with another part of it."""

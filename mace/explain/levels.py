@@ -284,4 +284,4 @@ def _margin(question: Question, own: Distance, value: Fraction) -> Fraction:
     """By how much a point must be better: rounding leaves a network's points over floats in doubt."""
     if not isinstance(question.model, Network) or denominator(question.axes, own) is not None:
         return Fraction(0)
-    return min(CLOSE, value / 2)
+    return min(CLOSE * own.unit, value / 2)

@@ -22,7 +22,7 @@ from mace.explain.level import Level
 from mace.explain.members import Members, by_members
 from mace.explain.probable import touched, well_inside
 from mace.problem.around import Around
-from mace.problem.distance import Distance, DistanceError, NearestRow, Norm, is_measured
+from mace.problem.distance import Distance, DistanceError, NearestRow, is_measured
 from mace.problem.diversity import least_distance
 from mace.problem.exclusions import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.goal_means import is_mean
@@ -370,14 +370,14 @@ def _by_decision(goal: Wanted | None) -> Wanted | None:
 def _gap(gap: object, rgap: object, oracle: Oracle, question: Question) -> Gap:
     """The gap asked for; when nothing is said, what the oracle reaches as a matter of course."""
     if gap is None and rgap is None:
-        unit = question.distance.unit if isinstance(question.distance, Norm) else Fraction(1)
+        unit = question.distance.unit
         if not oracle.optimises:
-            return Gap(unit / 10**6, Fraction(1, 1000))
+            return Gap(Fraction(1, 10**6), Fraction(1, 1000)).times(unit)
         if oracle.name == "forms":
             return Gap(Fraction(1, 10**9), Fraction(1, 10**6))
         # Where linear rules hold barely, the nearest values lie between those of a grid.
         between = bool(lines_of(question.rules)) and denominator(question.axes, question.distance) is None
-        return Gap(unit / 10**9 if between or oracle.name != "ensembles" else Fraction(0))
+        return Gap(Fraction(1, 10**9) if between or oracle.name != "ensembles" else Fraction(0)).times(unit)
     return Gap.asked(gap, rgap)
 
 

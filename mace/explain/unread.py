@@ -146,7 +146,7 @@ class Unread:
             raise MaceError(f"most_changes must be a whole number >= 0, got {short(most_changes)}")
         chosen, most = proposer_of(proposer or "tabu"), calls_asked(max_calls)
         named = places_of(constrained, self.space)
-        near = GAP if gap is None and rgap is None else Gap.asked(gap, rgap)
+        near = GAP.times(self.distance.unit) if gap is None and rgap is None else Gap.asked(gap, rgap)
 
         def answer(row: object) -> Answer:
             began, deadline = now(), Deadline.asked(timeout)

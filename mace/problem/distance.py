@@ -175,6 +175,11 @@ class DistanceProgram:
     name: str = "program"
     forms: Forms | None = None
 
+    @property
+    def unit(self) -> Fraction:
+        """As `Norm.unit`: of a program nobody knows better than 1."""
+        return Fraction(1)
+
 
 @dataclass(frozen=True, slots=True)
 class NearestRow:
@@ -187,6 +192,11 @@ class NearestRow:
     rows: tuple[Point, ...] = ()
     name: str = "plausibility"
     left_out: int = 0
+
+    @property
+    def unit(self) -> Fraction:
+        """As `Norm.unit`."""
+        return self.norm.unit
 
 
 Distance: TypeAlias = Norm | DistanceProgram | NearestRow

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -82,6 +82,10 @@ class Gap:
         """
         known = usual or cls()
         return cls(_not_negative("gap", gap, known.absolute), _not_negative("rgap", rgap, known.relative))
+
+    def times(self, unit: Fraction) -> Gap:
+        """The gap of distances that are counted in a unit, as distances themselves: see `Norm.unit`."""
+        return replace(self, absolute=self.absolute * unit)
 
     def met(self, lower: Fraction, upper: Fraction) -> bool:
         """Whether the two bounds are close enough."""

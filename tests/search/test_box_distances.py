@@ -10,6 +10,8 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.svm import SVC
 
 import mace
 from mace.base.deadline import NEVER
@@ -359,3 +361,18 @@ def test_a_need_of_many_parts_of_a_goal_is_looked_at_once() -> None:
         answer = mace.explain(model, space, X.iloc[0], timeout=20)
     assert answer.oracle == "search (boxes)" and asked
     assert len(set(asked)) == len(asked)
+
+
+@pytest.mark.parametrize("weight", ["1e-12", "1e12"])
+def test_how_close_bounds_come_is_told_in_the_size_of_the_distances(weight: str) -> None:
+    rows, target = load_breast_cancer(return_X_y=True)
+    rows = np.round(rows[:, :2] / rows[:, :2].max(axis=0), 2)
+    model = SVC().fit(rows, target)
+    space = Space([Feature(name, "real", 0, 1, step=0.01) for name in ("a", "b")])
+    row = rows[model.predict(rows) == 0][0]
+    usual = mace.explain(model, space, row, goal=1)
+    answer = mace.explain(model, space, row, goal=1, weights={"a": weight, "b": weight})
+    assert (usual.status, answer.status) == ("optimal", "optimal")
+    assert answer.exact_distance is not None
+    assert answer.exact_distance / Fraction(weight) == usual.exact_distance
+    assert answer.exact_lower_bound * 1001 > answer.exact_distance * 1000

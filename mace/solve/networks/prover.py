@@ -130,7 +130,7 @@ class NetworkOracle(Witnessing):
             limits,
             strict=strict,
             best=best,
-            gap=units.gap_into(gap, unit),
+            gap=gap.times(1 / unit),
             replay=units.heard_from(replay, unit),
         )
         self.witnesses.refuse(oracle.refused)

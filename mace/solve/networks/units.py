@@ -12,7 +12,7 @@ from fractions import Fraction
 from mace.problem.distance import Norm
 from mace.problem.proof import Dual, End, Multipliers, Proof, ProofNode, Tighten
 from mace.problem.question import Question
-from mace.solve.protocol import Found, Gap, Hearing, ProvedBound, Refuted, Replay, Reply, Unknown
+from mace.solve.protocol import Found, Hearing, ProvedBound, Refuted, Replay, Reply, Unknown
 
 
 def into(question: Question, unit: Fraction) -> Question:
@@ -20,11 +20,6 @@ def into(question: Question, unit: Fraction) -> Question:
     norm = question.distance
     assert isinstance(norm, Norm)
     return replace(question, distance=replace(norm, weights=tuple(weight / unit for weight in norm.weights)))
-
-
-def gap_into(gap: Gap, unit: Fraction) -> Gap:
-    """How close bounds in this unit must come."""
-    return replace(gap, absolute=gap.absolute / unit)
 
 
 def heard_from(replay: Replay | None, unit: Fraction) -> Replay | None:

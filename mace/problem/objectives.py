@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DistanceSpec = str | Mapping[str, object] | Path
-MOST = 10**300  # of a weight or a price: sums of such are floats
 NAMES = ("l0", "l1", "linf", "changes", "cost", "gower", "closeness", "plausibility", "shortfall")
 NOT_SUMMED = {  # why, and what to do
     "shortfall": (
@@ -272,7 +271,7 @@ def _sum(objective: Objective, parts: Mapping[str, object], space: Space, backgr
 
 
 def _of_features(given: Mapping[str, object] | None, space: Space, absent: int, what: str) -> list[Fraction]:
-    """One number in 0..MOST a feature; raises SpaceError for a name that is none, DistanceError for another number.
+    """One number >= 0 a feature; raises SpaceError for a name that is none, DistanceError for another number or none.
 
     absent: of features that are not named. what: what the number is called in messages.
     """
@@ -288,9 +287,6 @@ def _of_features(given: Mapping[str, object] | None, space: Space, absent: int, 
         if number < 0:
             hint = f"Give a {what} of 0 to a feature whose changes cost nothing."
             raise DistanceError(f"the {what} of `{name}` must not be negative; it is {short(given[name])}", hint=hint)
-        if number > MOST:
-            hint = f"Divide every {what} by the same number: the nearest answers stay the same."
-            raise DistanceError(f"the {what} of `{name}` must be at most 1e300; it is {short(given[name])}", hint=hint)
         found.append(number)
     return found
 

@@ -13,6 +13,7 @@ The other road is `mace.proofs.convert`, which needs the statement alone and no 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mace.base.exact import above
+from mace.problem.distance import Norm
 from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Phase, Proof, ProofNode, Split, Tighten
 from mace.problem.question import Question
 from mace.solve.networks.kernels import INFINITY, NOWHERE, derive, dual_bound, plain, without_each
@@ -62,11 +64,13 @@ def of_network(
     write: Callable[[ProofNode], list[Any]],
     look: Callable[[], None],
 ) -> list[list[Any]] | None:
-    """The nodes of a certificate about a network; None if the prover's arrays do not lead to the end of the proof.
+    """The nodes of a certificate about a network; None if the prover's arrays do not hold it, or lead to no end.
 
     claim: no point with the goal is nearer; None: there is none at all. write: a node without what is found here.
     look:  called now and then; may raise.
     """
+    if isinstance(question.distance, Norm) and question.distance.dearest == math.inf:
+        return None  # beyond the floats of the arrays
     made = Elaboration(question, claim)
     made.near(made.root)
     first, unbounded = len(made.nodes), made.root.units

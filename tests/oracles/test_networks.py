@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
 
 from mace import Explainer
 from mace.base.deadline import Deadline, TimeOverError
@@ -100,6 +101,21 @@ def test_how_close_an_answer_comes_is_told_in_the_size_of_its_distances(distance
     assert abs(answer.exact_distance / weight - usual.exact_distance) < Fraction(2, 10**9)
     assert answer.exact_distance - answer.exact_lower_bound < 2 * weight / 10**9
     assert answer.certificate.check().accepted
+
+
+@pytest.mark.parametrize("layers", [(), (4,)])
+def test_weights_beyond_all_floats_are_no_error(layers: tuple[int, ...]) -> None:
+    rows, target = load_breast_cancer(return_X_y=True)
+    rows = rows[:, :3] / rows[:, :3].max(axis=0)
+    made = MLPClassifier(layers, max_iter=400, random_state=0) if layers else LogisticRegression()
+    model = made.fit(rows, target)
+    space = Space([Feature(f"x{k}", "real", 0, 1) for k in range(3)])
+    row = rows[model.predict(rows) == 0][0]
+    answer = Explainer(model, space, weights=dict.fromkeys(space.names, 10**400)).explain(row, goal=1)
+    assert answer.status in ("optimal", "bounded")
+    assert answer.exact_distance is not None
+    assert 0 <= answer.exact_lower_bound <= answer.exact_distance
+    assert math.isinf(answer.distance or 0.0)
 
 
 @pytest.mark.parametrize("spec", ["l0", "l1", "linf", {"l0": 0.25, "l1": 0.75}])

@@ -32,6 +32,7 @@ from tests.fuzz.spaces import Draw, pick
 from tests.roads import CLOSE
 from tests.small_spaces import SPECS, Measure, Row, encoded, lacks_what_is_read, with_ways
 
+SIZES = (*[Fraction(1)] * 3, Fraction(1, 10**12), Fraction(10**15), Fraction(3 * 10**25))  # of weights
 RULES = ("linear", "implies", "rises", "follows", "seen", "most changes")
 Frames = Callable[[Sequence[Row]], pd.DataFrame]
 
@@ -130,7 +131,10 @@ def question(draw: Draw, asked: Asked) -> roads.Problem | None:
     kind = pick(draw, ["none", "none", "none", *RULES])
     most = int(rng.integers(1, 4)) if kind == "most changes" else None
     rule = None if kind in ("none", "most changes") else roads.random_rule(kind, world, start, rng)
-    weights = {n: Fraction(int(rng.integers(0, 5)), 2) for n in space.names} if draw(st.integers(0, 3)) == 3 else None
+    weights = None
+    if draw(st.integers(0, 3)) == 3:
+        size = pick(draw, SIZES)
+        weights = {n: Fraction(int(rng.integers(0, 5)), 2) * size for n in space.names}
     measure = Measure(pick(draw, SPECS), weights)
     allowed = [world.points[int(k)] for k in np.flatnonzero(goal[1] & world.within(start, space))]
     expected = min(
@@ -145,6 +149,11 @@ def question(draw: Draw, asked: Asked) -> roads.Problem | None:
     return roads.Problem(family, world, space, start, goal[0], measure, [rule[0]] if rule else [], most, expected)
 
 
+def near(problem: roads.Problem) -> Fraction:
+    """How near is near enough, where answers are not exact: a part of what distances come to."""
+    return CLOSE * (max((problem.measure.weights or {}).values(), default=1) or 1)
+
+
 def ask(asked: Asked, problem: roads.Problem, oracle: str = "auto") -> str:
     """One answer against enumeration: how it ended.
 
@@ -155,7 +164,7 @@ def ask(asked: Asked, problem: roads.Problem, oracle: str = "auto") -> str:
         f"{problem.rules}, most_changes {problem.most_changes}, oracle {oracle}"
     )
     try:
-        answer = problem.explain(oracle=oracle, gap=CLOSE)
+        answer = problem.explain(oracle=oracle, gap=near(problem))
     except mace.errors.MaceError as error:
         if "where its table does not" in error.message:  # The last net held, but a reader is wrong.
             raise WrongAnswerError(f"table and library differ: {error.message}\n{told}") from error
@@ -178,7 +187,7 @@ def fault(asked: Asked, problem: roads.Problem, answer: Answer) -> str:
         if answer.exact_distance is not None and (expected is None or answer.exact_distance < expected):
             return doubtful(asked, problem, answer, "a counterfactual that the library refuses")
         low = answer.exact_lower_bound
-        return "a lower bound above the distance" if expected is not None and low > expected + CLOSE else ""
+        return "a lower bound above the distance" if expected is not None and low > expected + near(problem) else ""
     if expected is None:
         if answer.status == "infeasible":
             return ""
@@ -187,8 +196,8 @@ def fault(asked: Asked, problem: roads.Problem, answer: Answer) -> str:
         return doubtful(asked, problem, answer, "infeasible where a point has the goal")
     distance = answer.exact_distance
     assert distance is not None
-    if distance == expected or not exact and abs(distance - expected) <= CLOSE:
-        return "" if answer.exact_lower_bound <= expected + CLOSE else "a lower bound above the distance"
+    if distance == expected or not exact and abs(distance - expected) <= near(problem):
+        return "" if answer.exact_lower_bound <= expected + near(problem) else "a lower bound above the distance"
     return doubtful(asked, problem, answer, "another distance")
 
 

@@ -13,7 +13,6 @@ The other road is `mace.proofs.convert`, which needs the statement alone and no 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
@@ -69,8 +68,8 @@ def of_network(
     claim: no point with the goal is nearer; None: there is none at all. write: a node without what is found here.
     look:  called now and then; may raise.
     """
-    if isinstance(question.distance, Norm) and question.distance.dearest == math.inf:
-        return None  # beyond the floats of the arrays
+    if isinstance(question.distance, Norm) and question.distance.beyond_floats:
+        return None
     made = Elaboration(question, claim)
     made.near(made.root)
     first, unbounded = len(made.nodes), made.root.units

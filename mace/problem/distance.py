@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import isinf
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -144,6 +145,11 @@ class Norm:
     def widest(self) -> Fraction:
         """The largest distance that there can be, of changes of at most 1."""
         return self.of([Fraction(1)] * len(self.weights))
+
+    @cached_property
+    def beyond_floats(self) -> bool:
+        """Whether distances may be larger than every float."""
+        return isinf(nearest(self.widest))
 
     @cached_property
     def unit(self) -> Fraction:

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from mace import Explainer
 from mace.base.deadline import Deadline, TimeOverError
@@ -103,15 +105,23 @@ def test_how_close_an_answer_comes_is_told_in_the_size_of_its_distances(distance
     assert answer.certificate.check().accepted
 
 
-@pytest.mark.parametrize("layers", [(), (4,)])
-def test_weights_beyond_all_floats_are_no_error(layers: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    "made",
+    [
+        LogisticRegression(),
+        MLPClassifier((4,), max_iter=400, random_state=0),
+        CalibratedClassifierCV(MLPClassifier((3,), max_iter=400, random_state=0), cv=2),
+        DecisionTreeClassifier(max_depth=3, random_state=0),
+    ],
+)
+def test_weights_beyond_all_floats_are_no_error(made: Any) -> None:
     rows, target = load_breast_cancer(return_X_y=True)
     rows = rows[:, :3] / rows[:, :3].max(axis=0)
-    made = MLPClassifier(layers, max_iter=400, random_state=0) if layers else LogisticRegression()
     model = made.fit(rows, target)
     space = Space([Feature(f"x{k}", "real", 0, 1) for k in range(3)])
     row = rows[model.predict(rows) == 0][0]
-    answer = Explainer(model, space, weights=dict.fromkeys(space.names, 10**400)).explain(row, goal=1)
+    explainer = Explainer(model, space, rules=["x0 <= x1"], weights=dict.fromkeys(space.names, 10**400))
+    answer = explainer.explain(row, goal=1)
     assert answer.status in ("optimal", "bounded")
     assert answer.exact_distance is not None
     assert 0 <= answer.exact_lower_bound <= answer.exact_distance

@@ -15,9 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.exact import above
+from mace.problem.distance import Norm
 from mace.problem.question import Goal, Question
 from mace.solve.networks.points import Points
 from mace.solve.networks.prover import NetworkOracle
+from mace.solve.networks.units import into
 from mace.solve.protocol import Gap
 from mace.solve.witnesses import Witnesses
 from mace.tables.table import Decision, Floats, Layer, Network
@@ -40,8 +42,10 @@ def span(question: Question, table: Network, radius: Fraction) -> Span | None:
     asked = question.aimed(Goal(question.goal.text, question.goal.labels, any_, enclosed=True), network)
     if NetworkOracle.accepts(asked) is not None:
         return None
-    points = Points(Witnesses(asked), Gap(), None, strict=False)
-    node, reach = points.first_node(), above(radius) * (1 + 1e-12) + 1e-15
+    assert isinstance(asked.distance, Norm)
+    unit = asked.distance.unit
+    points = Points(Witnesses(into(asked, unit)), Gap(), None, strict=False)
+    node, reach = points.first_node(), above(radius / unit) * (1 + 1e-12) + 1e-15
     if not points.cut_to(node, reach) or not points.derive(node, reach, node.units):
         return None
     return Span(node.units.L[-1, :count].copy(), node.units.U[-1, :count].copy())

@@ -54,8 +54,8 @@ class Lined:
         place = {j: k for k, j in enumerate(self.reads)}
         own = [line._replace(factors=tuple((place[j], q) for j, q in line.factors)) for line in lines]
         self.axes = [question.axes[j] for j in self.reads]
-        self.charges = question.distance.charges
-        self.arrays = axes_of(self.axes, [self.charges[j] for j in self.reads], own)
+        self.charges, self.unit = question.distance.charges, question.distance.unit  # in which the program counts
+        self.arrays = axes_of(self.axes, [self.charges[j].times(1 / self.unit) for j in self.reads], own)
         self.surely = self.arrays._replace(need=self.arrays.need + self._rounding(own))
         items = len(self.arrays.change)
         none, number = np.zeros((0, 1)), np.zeros(0, np.int64)
@@ -63,7 +63,7 @@ class Lined:
             Net(np.zeros((items, 1)), np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros(0, np.bool_), number, none)
         )
         self.units = plain(Units(none, none, np.zeros((0, 1), np.int64)))
-        self.most, self.distance = float(question.distance.widest) + 1.0, True
+        self.most, self.distance = float(question.distance.widest / self.unit) + 1.0, True
 
     def _rounding(self, own: Sequence[Line]) -> Array:
         """By how much doubles may move what rules make hold, at most: shape (K,)."""
@@ -155,7 +155,7 @@ class Lined:
         prices, shares = (np.nan_to_num(rounded(values, bits)) for values in (solved.goal, solved.share))
         prices[prices < LEAST] = 0.0
         pulls, total = dict.fromkeys(self.reads, Fraction(0)), Fraction(0)
-        found = tuple(Fraction(price) for price in prices.tolist())
+        found = tuple(Fraction(price) * self.unit for price in prices.tolist())
         for price, line in zip(found, self.lines, strict=True):
             total += price * line.constant
             for j, factor in line.factors:

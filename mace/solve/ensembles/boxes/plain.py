@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mace.base.deadline import TimeOverError
+from mace.base.exact import nearest
 from mace.errors import ModelError
 from mace.problem.distance import Norm
 from mace.problem.lines import lines_of
@@ -48,7 +49,7 @@ SECONDS_BETWEEN_LOOKS = 0.05
 WALKS = 1_000_000  # in the first turn, where searches take turns; then twice as many each time
 LOOK, LONG_LOOK = -1, -2  # numbers of turns that end where the search stalls, or stalls for the second time
 FIRST_ROOM = 4096  # nodes
-NEARLY = Fraction(1, 10**9)  # in the unit of the distance: linear rules are met at points between those of a grid
+NEARLY = Fraction(1, 10**9)  # of `Norm.unit`: linear rules are met at points between those of a grid
 BYTES_A_NODE = 120  # while the book grows, old and new arrays are there together
 
 
@@ -144,7 +145,7 @@ class Plain:
             return Refuted(proof) if self.point is None else Found(self.point, self.bound.distance, proof)
         open_, why = [one for one in (lower, doubtful) if one is not None], self.why
         if doubtful is not None and self.witnesses.why:
-            why = why or f"at the distance {float(doubtful):.6g} {self.witnesses.why}"
+            why = why or f"at the distance {nearest(doubtful):.6g} {self.witnesses.why}"
         if self.point is None:
             return Unknown(why, min(open_), proof)
         assert self.bound.distance is not None
@@ -369,7 +370,8 @@ class Plain:
             if not self.bound.excludes(held.bound):
                 near = lined.near(sides, point)
                 self.take_point(near)
-            reached = self.bound.distance is not None and self.bound.distance - held.bound <= NEARLY
+            enough = NEARLY * self.question.distance.unit
+            reached = self.bound.distance is not None and self.bound.distance - held.bound <= enough
             reached = reached and not lined.few(sides)
             if self.bound.excludes(held.bound) or reached:
                 if not self.bound.excludes(held.bound):

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from mace.base.deadline import Deadline, TimeOverError
+from mace.problem.distance import Norm
 from mace.solve.ensembles.arrays.cuts import Array
 from mace.solve.ensembles.arrays.terms import Terms
 from mace.solve.ensembles.arrays.walk import measure
@@ -52,7 +53,8 @@ def _begun(plain: Plain, handover: Handover) -> Branching | None:
     """The relaxation of what the plain search leaves open; None where it promises too little."""
     if plain.deadline.over or not plain.bound.distance:
         return None  # without a radius there is nothing to spend
-    if plain.leaves > MOST_LEAVES:
+    distance = plain.question.distance
+    if plain.leaves > MOST_LEAVES or isinstance(distance, Norm) and distance.beyond_floats:
         return None
     host = PlainHost(plain)
     host.improve()

@@ -157,9 +157,14 @@ class Norm:
 
         A gap, and what a search in floats calls nearly nothing, are of this size.
         """
+        return Fraction(2) ** self.exponent
+
+    @cached_property
+    def exponent(self) -> int:
+        """The unit as a power of two."""
         if not self.widest or Fraction(1, USUAL) <= self.widest <= USUAL:
-            return Fraction(1)
-        return Fraction(2) ** (self.widest.numerator.bit_length() - self.widest.denominator.bit_length())
+            return 0
+        return self.widest.numerator.bit_length() - self.widest.denominator.bit_length()
 
     @cached_property
     def _hash(self) -> int:

@@ -19,7 +19,7 @@ from mace import Explainer, Space, explain
 from mace.base.deadline import NEVER, Deadline
 from mace.certify.writer import certificate
 from mace.explain import proved
-from mace.problem.distance import norm
+from mace.problem.distance import Norm, norm
 from mace.problem.proof import Priced
 from mace.problem.question import Question
 from mace.solve.ensembles import prover
@@ -82,6 +82,34 @@ def test_the_answer_by_the_relaxation_is_that_of_enumeration(first: int, at_once
     for seed in range(first, first + 25):
         fired.update(the_answer_is_that_of_enumeration(random_question(seed)))
     assert fired["prices"]
+
+
+@pytest.mark.parametrize("times", [Fraction(1, 10**12), Fraction(1, 10**30), Fraction(10**15), Fraction(10**40)])
+def test_so_it_is_of_distances_of_any_size(times: Fraction, at_once: None) -> None:
+    fired: Counter[str] = Counter()
+    for seed in range(25):
+        question = random_question(seed)
+        assert isinstance(question.distance, Norm)
+        weights = tuple(weight * times for weight in question.distance.weights)
+        asked = replace(question, distance=replace(question.distance, weights=weights))
+        fired.update(the_answer_is_that_of_enumeration(asked))
+    assert fired["prices"]
+
+
+def test_a_hard_question_takes_as_many_nodes_whatever_the_size_of_its_distances() -> None:
+    """Tiny ones had few digits as whole numbers: nothing was proved before the time was over."""
+    task = breast_cancer.problem("forest-50x6", 7)
+    usual = question_of(task, task.rows[6], "l1")
+    norm = usual.distance
+    assert isinstance(norm, Norm)
+    for times in (Fraction(1, 2**50), Fraction(2**50)):
+        asked = replace(usual, distance=replace(norm, weights=tuple(weight * times for weight in norm.weights)))
+        oracles = [EnsembleOracle(question) for question in (usual, asked)]
+        replies = [oracle.ask(None, Limits()) for oracle in oracles]
+        assert all(isinstance(reply, Found) and not reply.why for reply in replies)
+        assert replies[0].lower is not None and replies[1].lower == replies[0].lower * times
+        nodes, more = (oracle.statistics["nodes"] for oracle in oracles)
+        assert more < 2 * nodes
 
 
 @pytest.mark.parametrize("first", [0, 30])

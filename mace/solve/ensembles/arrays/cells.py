@@ -132,6 +132,7 @@ class Grounded:
     `tests` are those of the model, whatever cuts the arrays have beside.
 
     charges: what changes cost, exactly. lines: what linear rules say. part: of the goal, where one alone is aimed at.
+    exponent: of the norm's unit, see `Norm.exponent`.
     """
 
     axes: tuple[Axis, ...]
@@ -145,6 +146,7 @@ class Grounded:
     charges: tuple[Charge, ...] = ()
     lines: tuple[Line, ...] = ()
     part: int | None = None
+    exponent: int = 0
 
     def cuts(self, axis: int) -> Array:
         """The cuts of one axis, in order (a view)."""
@@ -273,7 +275,9 @@ def _ground(question: Question, deadline: Deadline) -> Grounded:
     depth, lines = len(trees.rows), both_ways(question.rules)
     if any(getattr(question.axes[j], "missing", None) is not None for line in lines for j, _ in line.factors):
         lines = ()
-    whole = Grounded(question.axes, axes, forest, aimed.aim, scale, width, depth, tests, norm.charges, lines)
+    whole = Grounded(
+        question.axes, axes, forest, aimed.aim, scale, width, depth, tests, norm.charges, lines, exponent=norm.exponent
+    )
     return _leaving(whole, norm)
 
 

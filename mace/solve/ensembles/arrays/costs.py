@@ -31,7 +31,7 @@ ROUNDED = 1.0 - 2.0**-48  # more than the relative error of the few float operat
 class Scale(NamedTuple):
     """How many units a distance of 1 has, and how far a scaled cost may lie below the exact one.
 
-    scale: above 0; below 1 where distances are so long that 64 bits hold no more.
+    scale: above 0; below 1 where weights make distances so long that 64 bits hold no more.
     """
 
     scale: int | Fraction
@@ -58,13 +58,13 @@ def scale_of(axes: Sequence[Axis], norm: Norm) -> Scale:
 @lru_cache(maxsize=64)
 def _total(norm: Norm, reaches: tuple[int, ...]) -> Fraction:
     """More than the largest distance."""
-    return norm.of([Fraction(one) for one in reaches]) + 1
+    return norm.of([Fraction(one) for one in reaches]) + norm.unit
 
 
 @lru_cache(maxsize=64)
 def _fine(norm: Norm, reaches: tuple[int, ...]) -> Scale:
     """A scale on which costs are rounded."""
-    total, power = _total(norm, reaches), 52
+    total, power = _total(norm, reaches), 52 - norm.exponent
     while Fraction(2) ** power * total >= LARGEST_SUM:
         power -= 1
     scale, width = 1 << power if power >= 0 else Fraction(1, 1 << -power), 0

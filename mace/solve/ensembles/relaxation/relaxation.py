@@ -40,7 +40,7 @@ from mace.solve.ensembles.relaxation.paths import leaves_of
 from mace.solve.ensembles.relaxation.sides import sides_of
 
 DIGITS = 40  # binary digits of the limit in units, and of a multiplier of a comparison
-MOST_BITS = 56  # a distance of 1 in units still leaves room for sums
+MOST_BITS = 56  # a distance of about 1 in units still leaves room for sums
 HUGE = 2**62
 MARGIN = 2e-3  # of what trees may gain, by which a goal is to be missed
 FAINT = 3e-5  # of the limit; cliques whose prices are less are not looked at below
@@ -113,7 +113,8 @@ class Relaxation:
         free: bool = False,
     ) -> None:  # fmt: skip
         # size, about the distance that is to be proved, has `DIGITS` digits in units of 2^-bits.
-        self.bits = min(DIGITS - math.frexp(float(size) or 1.0)[1], MOST_BITS)
+        unit = grounded.exponent  # that of a distance of about 1
+        self.bits = min(DIGITS - math.frexp(float(size / Fraction(2) ** unit) or 1.0)[1], MOST_BITS) - unit
         self.ground, self.scale, self.exponent = grounded.ground, grounded.scale, grounded.aim.exponent
         self.roots = grounded.forest.roots
         self.leaves = leaves_of(self.ground, forest)
@@ -254,7 +255,7 @@ class Relaxation:
 
     def units(self, scaled: int) -> float:
         """A scaled distance in the units of the relaxation, nearly."""
-        return math.ldexp(float(scaled / self.scale), self.bits)
+        return float(scaled * Fraction(2) ** self.bits / self.scale)
 
     def climb(self, active: Active, start: Climbed, effort: Effort, limit: int) -> Climbed:
         """Better multipliers than given ones, by dual ascent towards a scaled distance."""

@@ -137,7 +137,7 @@ class Trials:
 
     def _score(self, cut: Candidate, gained: Callable[[Candidate, int], float]) -> float:
         """How good a cut is by what its sides add."""
-        least = 1e-6 * float(self.host.limit) / self.grounded.scale
+        least = 1e-6 * float(self.host.limit / self.grounded.scale)
         return max(gained(cut, 0), least) * max(gained(cut, 1), least)
 
     def _trial(self, node: PricedNode, look: Look, cut: Candidate, side: int) -> Trial | None:

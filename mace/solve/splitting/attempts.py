@@ -22,7 +22,7 @@ STARTS, LEAST_STARTS = 256, 16  # points that are climbed from together; so few 
 TURNS, STEPS = 3, 20  # of climbing, between which the deployed model is asked
 CONFIRMED = 4  # points that it is asked about
 KEPT = 32  # the best points so far
-SMALLEST, LARGEST, MOVED = 1e-3, 0.3, 0.6  # moves as parts of the box, and which part of the inputs moves at all
+SMALLEST, LARGEST, MOVED = 1e-3, 0.3, 0.6  # moves as parts of the box, and what part of the inputs moves at all
 Confirm = Callable[[Floats], bool]
 
 
@@ -54,12 +54,14 @@ class Attempts:
         return self._tried(np.concatenate([near, self._inside(boxes, self.starts - len(near))]), deadline)
 
     def _near(self, count: int) -> Floats:
-        """Points around the best ones."""
-        shape = count * bool(len(self._best)), len(self.box.lower)
-        size = SMALLEST * (LARGEST / SMALLEST) ** self._rng.random((shape[0], 1)) * (self.box.upper - self.box.lower)
-        moves = self._rng.normal(size=shape) * size * (self._rng.random(shape) < MOVED)
-        around = self._best[self._rng.integers(max(len(self._best), 1), size=shape[0])]
-        return np.clip(around + moves, self.box.lower, self.box.upper)
+        """Points around the best ones; none while there are none."""
+        if not len(self._best):
+            return self._best
+        width = self.box.upper - self.box.lower
+        around = self._best[self._rng.integers(len(self._best), size=count)]
+        size = SMALLEST * (LARGEST / SMALLEST) ** self._rng.random((count, 1))
+        moves = self._rng.normal(size=around.shape) * size * (self._rng.random(around.shape) < MOVED)
+        return np.clip(around + moves * width, self.box.lower, self.box.upper)
 
     def _inside(self, boxes: Iterable[Interval], count: int) -> Floats:
         """Points of boxes, of each as many as is its part of their volume."""

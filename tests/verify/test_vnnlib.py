@@ -270,6 +270,18 @@ def test_a_box_of_one_point_that_no_float_is() -> None:
     assert verify_vnnlib(model, near).status == "unknown"  # another order of summation may reach it
 
 
+@pytest.mark.parametrize("seed", [7, 10])
+def test_a_point_is_found_where_rounding_alone_keeps_boxes_from_being_refuted(seed: int) -> None:
+    """Two outputs within 1e-4 of 0: about what rounding may do to them. Points elsewhere are searched for still."""
+    rng = np.random.default_rng(seed)
+    sizes = [5, 24, 24, 24, 3]
+    model = network(rng, sizes)
+    top = float(np.quantile(outputs(model, rng.uniform(-1, 1, (3000, 5)))[:, 0], 0.98))
+    close = "(and (<= {0} 0.0001) (>= {0} -0.0001))"
+    wanted = f"(and (>= Y_0 {top!r}) {close.format('(- Y_1 Y_2)')} {close.format('(+ Y_1 Y_2)')})"
+    assert verify_vnnlib(model, property_of(np.full(5, -1.0), np.full(5, 1.0), wanted, sizes)).status == "sat"
+
+
 def test_cases_that_no_input_obeys_are_unsat() -> None:
     model = network(np.random.default_rng(0), [2, 3, 2])
     strict = "(assert (<= X_0 0))(assert (> X_0 0))"

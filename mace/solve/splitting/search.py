@@ -3,7 +3,8 @@
 In:  a `Chain`, a box, what is wanted of the outputs: all rows of one part reach their levels, for some part.
 Out: `Settled`: a point that the deployed model confirmed, or that there is none, or how far the search came.
 Promise: "none" means that in every box of a cover of the whole one, each part has a row whose bound is below its level,
-for the deployed model and for the exact one (see `chain`). A box that is too narrow to be split leaves it open.
+for the deployed model and for the exact one (see `chain`). A box that is too narrow to be split leaves it open, and so
+does a point that rounding alone may bring to the levels; from then on boxes are searched as if nothing was rounded.
 How: boxes are bounded in batches (`bounds`), cut to where the linear bounds allow a part, and split along the input
 that moves the bounds most; points that the bounds lead to are climbed from, and given to the deployed model. So are
 others (`attempts`), at first and again and again: the search goes deep, and may come late to the boxes that hold one.
@@ -27,7 +28,7 @@ from mace.tables.table import Floats
 BATCH = 128  # boxes
 NARROWEST = 2.0**-27  # of an input's size: nothing lies between two neighbouring float32 numbers
 CUTS = 3  # of a box, by the same linear bounds
-LAST = 100  # batches after some box was given up: only a point can still settle the question
+LAST = 1000  # batches once the question is left open: only a point can still settle it
 # Units and boxes bounded for each point that is climbed from anew, and how many units take as long as a box does for
 # itself: with these, climbing takes a tenth of the time on networks of ACAS Xu's shape.
 AGAIN, BOX = 600, 10
@@ -81,7 +82,7 @@ def search(chain: Chain, box: Interval, wanted: Wanted, confirm: Confirm, deadli
         while stack and small and last:
             deadline.look("boxes were bounded")
             block = _popped(stack, most)
-            step = _step(chain, block, wanted, deadline)
+            step = _step(chain, block, wanted, left, deadline)
             first = step.slack[0] if not boxes else first
             boxes += len(block)
             left = left or step.left
@@ -147,7 +148,7 @@ class _Step(NamedTuple):
 
     rest: the boxes that are still open, cut. pull: (boxes, columns) how much splitting each input promises; toward:
     (boxes, columns) the sign of the way to what is wanted. slack: (boxes, rows), of all boxes, see `Settled`. left:
-    whether some box was given up, for nothing but rounding is left to be gained there. work: in bounded units.
+    whether some box is narrow, or has a point that no bound refutes for its rounding. work: in bounded units.
     """
 
     rest: Block
@@ -201,10 +202,15 @@ def _given(chain: Chain, found: BoundedUnits, asked: NDArray[np.bool_], wanted: 
     return _Given(_Rows(slope, over, size), rounding, steep)
 
 
-def _step(chain: Chain, block: Block, wanted: Wanted, deadline: Deadline) -> _Step:
-    """Bound a batch of boxes, drop what is settled, and cut the rest."""
+def _step(chain: Chain, block: Block, wanted: Wanted, left: bool, deadline: Deadline) -> _Step:
+    """Bound a batch of boxes, drop what is settled, and cut the rest.
+
+    left: whether the question is open in any case; then the rounding of sums counts for nothing.
+    """
     found = bounded(chain, block.box, block.known, deadline)
     given = _given(chain, found, block.live @ wanted.parts, wanted)
+    if left:
+        given = given._replace(rows=given.rows._replace(over=given.rows.over - given.rounding))
     rows, parts = given.rows, wanted.parts
     box, live = block.box, block.live
     first = rows.slack(box)
@@ -222,13 +228,27 @@ def _step(chain: Chain, block: Block, wanted: Wanted, deadline: Deadline) -> _St
     wide = width > NARROWEST * size
     pull = np.where(wide, _pull(given, asked, width) + 1e-9 * width / size, 0.0)
     still = np.asarray(live.any(axis=1), dtype=np.bool_)
-    # Where a form hardly varies and is about as far above its level as rounding alone may put it, splits gain nothing.
-    least = 4 * given.rounding
-    hopeless = (slack <= least) & ((given.steep * width[:, None, :]).sum(axis=2) <= least)
-    given_up = still & (~wide.any(axis=1) | (hopeless | ~asked).all(axis=1))
-    still = still & ~given_up
+    narrow = still & ~wide.any(axis=1)
+    left = bool(narrow.any()) or not left and bool(_rounded(chain, box, live, given, wanted).any())
+    still = still & ~narrow
     rest = Block(box, live, found.units).take(np.flatnonzero(still))
-    return _Step(rest, pull[still], toward[still], first, bool(given_up.any()), found.asked + BOX * len(block))
+    return _Step(rest, pull[still], toward[still], first, left, found.asked + BOX * len(block))
+
+
+def _rounded(chain: Chain, box: Interval, live: NDArray[np.bool_], given: _Given, wanted: Wanted) -> NDArray[np.bool_]:
+    """Which boxes have a middle that no bound can refute: rounding may bring all rows of a part to their levels there.
+
+    Only where some row varies in the box by no more than its rounding: before that, splits are of use.
+    """
+    asked = live @ wanted.parts
+    varies = (given.steep * (box.upper - box.lower)[:, None, :]).sum(axis=2) / 2
+    found = (asked & (varies <= given.rounding)).any(axis=1)
+    some = np.flatnonzero(found)
+    if len(some):
+        over = chain.outputs((box.lower[some] + box.upper[some]) / 2) @ wanted.forms.T - wanted.least
+        reached = over + given.rounding[some] >= 0
+        found[some] = (live[some] & (reached[:, None, :] | ~wanted.parts).all(axis=2)).any(axis=1)
+    return found
 
 
 def _pull(given: _Given, asked: NDArray[np.bool_], width: Floats) -> Floats:

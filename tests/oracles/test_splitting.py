@@ -8,17 +8,32 @@ import numpy as np
 import pytest
 
 from mace.base.deadline import NEVER
+from mace.solve.splitting import chain as chains
+from mace.solve.splitting import rows as rows_of_forms
 from mace.solve.splitting import search as splitting
 from mace.solve.splitting.attempts import Attempts
-from mace.solve.splitting.bounds import back, bounded, greatest
+from mace.solve.splitting.bounds import back, bounded, greatest, steepest
 from mace.solve.splitting.chain import Interval, chain_of
 from mace.solve.splitting.climb import Wanted
+from mace.solve.splitting.rows import Full
 from mace.solve.splitting.search import search
 from mace.tables.table import Floats, Layer, Network
 
 
-def random_network(rng: np.random.Generator, dtype: str, scale: float = 1.0) -> Network:
-    """Dense layers with ReLUs or without, after a cast and a shift of every input, all weights in the dtype."""
+@pytest.fixture(params=["full", "sparse"])
+def kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether stages keep only the weights that are not zero, however many these are."""
+    if request.param == "sparse":
+        monkeypatch.setattr(chains, "FEW", 0)
+        monkeypatch.setattr(chains, "LEAST_SPARSE", 0)
+    return request.param == "sparse"
+
+
+def random_network(rng: np.random.Generator, dtype: str, scale: float = 1.0, zeros: float = 0.0) -> Network:
+    """Dense layers with ReLUs or without, after a cast and a shift of every input, all weights in the dtype.
+
+    zeros: the part of the weights that are zero.
+    """
     sizes = [int(rng.integers(1, 5)), *rng.integers(1, 12, rng.integers(1, 5)).tolist(), 3]
     n = sizes[0]
     layers = [
@@ -28,7 +43,10 @@ def random_network(rng: np.random.Generator, dtype: str, scale: float = 1.0) -> 
     for k, (fan_in, units) in enumerate(itertools.pairwise(sizes)):
         last = k == len(sizes) - 2
         activation = "identity" if last or rng.random() < 0.2 else "relu"
-        layers.append(Layer(rng.normal(size=(fan_in, units)) * scale, rng.normal(size=units), activation))  # type: ignore[arg-type]
+        weights = rng.normal(size=(fan_in, units)) * scale
+        if zeros:
+            weights[rng.random(weights.shape) < zeros] = 0.0
+        layers.append(Layer(weights, rng.normal(size=units), activation))  # type: ignore[arg-type]
     layers = [Layer(stored(one.weights, dtype), stored(one.bias, dtype), one.activation) for one in layers]
     return Network(tuple(layers), n, "value", (), dtype=dtype)  # type: ignore[arg-type]
 
@@ -55,10 +73,11 @@ def computed(network: Network, rows: Floats, rng: np.random.Generator) -> Floats
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("seed", range(15))
-def test_bounds_hold_for_every_order_of_summation(seed: int, dtype: str) -> None:
+def test_bounds_hold_for_every_order_of_summation(seed: int, dtype: str, kept: bool) -> None:
     rng = np.random.default_rng(seed)
-    network = random_network(rng, dtype, scale=10.0 ** rng.integers(-2, 3))
+    network = random_network(rng, dtype, 10.0 ** rng.integers(-2, 3), 0.7 if kept else 0.0)
     chain = chain_of(network)
+    assert all(stage.sparse == kept for stage in chain.stages)
     low = rng.normal(size=(4, network.columns)) * 10.0 ** rng.integers(-3, 3)
     high = low + rng.random(low.shape) * np.array([[1e-9], [1e-3], [0.3], [3.0]]) * np.abs(low)
     forms = rng.normal(size=(4, 3))
@@ -67,9 +86,11 @@ def test_bounds_hold_for_every_order_of_summation(seed: int, dtype: str) -> None
     found = bounded(chain, boxes, None)
     assert found.sound.all()
     which = np.arange(4)
-    most = greatest(back(chain, found.lines, forms, which), boxes, which)
+    most = greatest(back(chain, found.lines, Full(forms, which)), boxes, which)
     again = bounded(chain, boxes, found.units)  # as for a child that is the same box
-    assert (greatest(back(chain, again.lines, forms, which), boxes, which) <= most + 1e-6 * np.abs(most) + 1e-9).all()
+    assert (
+        greatest(back(chain, again.lines, Full(forms, which)), boxes, which) <= most + 1e-6 * np.abs(most) + 1e-9
+    ).all()
     for k in range(4):
         rows = low[k] + rng.random((200, network.columns)) * (high[k] - low[k])
         rows[:64] = np.where(rng.random((64, network.columns)) < 0.5, low[k], high[k])
@@ -79,8 +100,32 @@ def test_bounds_hold_for_every_order_of_summation(seed: int, dtype: str) -> None
             assert max(reached) <= most[k]
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_sparse_rows_are_the_full_ones(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same bounds but for the last bits, whichever weights are kept, and wherever rows become full."""
+    rng = np.random.default_rng(seed)
+    network = random_network(rng, "float32", zeros=0.8)
+    low = rng.normal(size=(5, network.columns))
+    forms, which = rng.normal(size=(7, 3)), rng.integers(0, 5, 7)
+    found = []
+    for least, many in ((2**30, 8), (0, 0), (0, 2), (0, 8)):
+        monkeypatch.setattr(chains, "FEW", 0)
+        monkeypatch.setattr(chains, "LEAST_SPARSE", least)
+        monkeypatch.setattr(rows_of_forms, "MANY", many)
+        chain = chain_of(network)
+        ends = [chain.enter(Interval(one, one + 1)) for one in low]
+        boxes = Interval(np.array([one.lower for one in ends]), np.array([one.upper for one in ends]))
+        units = bounded(chain, boxes, None)
+        most = greatest(back(chain, units.lines, Full(forms, which)), boxes, which)
+        found.append([*units.units, Interval(most, steepest(chain, units.lines, forms, which))])
+    for other in found[1:]:
+        for one, two in zip(found[0], other, strict=True):
+            assert np.allclose(one.lower, two.lower, rtol=1e-6)
+            assert np.allclose(one.upper, two.upper, rtol=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(10))
-def test_a_search_finds_what_a_fine_grid_finds(seed: int) -> None:
+def test_a_search_finds_what_a_fine_grid_finds(seed: int, kept: bool) -> None:
     """Over two inputs: none is said only where a grid has none, and found points are points of the box."""
     rng = np.random.default_rng(100 + seed)
     parts = np.array([[True, True, False, False], [False, False, True, True]])

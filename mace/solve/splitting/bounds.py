@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 
 from mace.base.deadline import NEVER, Deadline
 from mace.solve.splitting.chain import Chain, Interval, Stage
+from mace.solve.splitting.rows import Rows, of_units
 from mace.tables.table import Floats
 
 ROWS = 2048  # of coefficients that are carried back at a time: they stay in the processor's cache
 LEAST_ROWS = 64
+COEFFICIENTS = 2**21  # of one stage that are held at a time
 AT_ONCE = 2**32  # products, about a second, between which the clock is looked at
 UNIT = 2.0**-53
 LOST = 1e-280  # more than all products that are too small for a double come to, with sums below `chain.LARGEST`
@@ -63,7 +65,7 @@ class BoundedUnits(NamedTuple):
 
 def rows_at_once(chain: Chain) -> int:
     """How many rows of coefficients are carried back between two looks at the clock."""
-    return max(LEAST_ROWS, min(ROWS, AT_ONCE // chain.weights))
+    return max(LEAST_ROWS, min(ROWS, AT_ONCE // chain.weights, COEFFICIENTS // chain.widest))
 
 
 def bounded(chain: Chain, boxes: Interval, known: list[Interval] | None, deadline: Deadline = NEVER) -> BoundedUnits:
@@ -78,7 +80,7 @@ def bounded(chain: Chain, boxes: Interval, known: list[Interval] | None, deadlin
     sound = np.ones(count, dtype=np.bool_)
     largest = np.maximum(np.abs(boxes.lower), np.abs(boxes.upper))
     for place, stage in enumerate(chain.stages):
-        sums = (largest @ stage.size + np.abs(stage.bias)) * (1 + 2.0**-40)
+        sums = (stage.forward_size(largest) + np.abs(stage.bias)) * (1 + 2.0**-40)
         shift = sums * stage.rounding + stage.tiny
         sound &= (sums + shift < chain.largest).all(axis=1)
         if place == len(chain.stages) - 1:
@@ -105,15 +107,13 @@ def _tightened(
     if not len(box):
         return lower, upper
     lower, upper = lower.copy(), upper.copy()
-    width, half = lower.shape[1], rows_at_once(chain) // 2
+    stage, half = chain.stages[len(lines) - 1], rows_at_once(chain) // 2
     for start in range(0, len(box), half):
         deadline.look("units were bounded")
         b, i = box[start : start + half], unit[start : start + half]
-        ends = np.zeros((2 * len(b), width))
-        ends[np.arange(len(b)), i] = 1.0
-        ends[len(b) + np.arange(len(b)), i] = -1.0
         twice = np.concatenate([b, b])
-        found = greatest(back(chain, lines, ends, twice), boxes, twice)
+        ends = of_units(np.concatenate([i, i]), np.repeat([1.0, -1.0], len(b)), stage, twice)
+        found = greatest(back(chain, lines, ends), boxes, twice)
         upper[b, i] = np.fmin(upper[b, i], found[: len(b)])
         lower[b, i] = np.fmax(lower[b, i], -found[len(b) :])
     return lower, upper
@@ -134,13 +134,12 @@ def _lines(stage: Stage, lower: Floats, upper: Floats, shift: Floats) -> Lines:
     return Lines(steep, np.where(opened, over * (1 + 2.0**-40) + 1e-300, 0.0), flat, shift)
 
 
-def back(chain: Chain, lines: list[Lines], ends: Floats, box: NDArray[np.int64]) -> Forms:
+def back(chain: Chain, lines: list[Lines], ends: Rows) -> Forms:
     """Linear functions of the inputs that are above linear forms of the sums of a stage.
 
-    lines: of every stage up to that one. ends: (rows, units of that stage), the forms. box: (rows,) which box each is
-    for. Where a form's coefficients are rounded, `chain`'s rounding allows for it.
+    lines: of every stage up to that one. Where a form's coefficients are rounded, `chain`'s rounding allows for it.
     """
-    constant, total, rounding = (np.zeros(len(ends)) for _ in range(3))
+    constant, total, rounding = (np.zeros(len(ends.box)) for _ in range(3))
 
     def add(term: Floats) -> None:
         np.add(constant, term, out=constant)
@@ -148,19 +147,19 @@ def back(chain: Chain, lines: list[Lines], ends: Floats, box: NDArray[np.int64])
 
     for place in range(len(lines) - 1, -1, -1):
         stage, line = chain.stages[place], lines[place]
-        add(ends @ stage.bias)
-        shift = np.einsum("ri,ri->r", np.abs(ends), line.shift[box]) * (1 + 2.0**-40)
+        add(ends.summed(ends.values, stage.bias))
+        shift = ends.summed(np.abs(ends.values), line.shift) * (1 + 2.0**-40)
         add(shift)
         rounding += shift
-        carried = ends @ stage.weights.T
+        ends = ends.through(stage)
         if place == 0:
             break
         under = lines[place - 1]
-        up = np.maximum(carried, 0.0)
-        down = carried - up
-        add(np.einsum("ri,ri->r", up, under.above[box]) * (1 + 2.0**-40))
-        ends = up * under.steep[box] + down * under.flat[box]
-    return Forms(carried, constant + (8 * len(lines) + 16) * UNIT * total + LOST, rounding)
+        up = np.maximum(ends.values, 0.0)
+        down = ends.values - up
+        add(ends.summed(up, under.above) * (1 + 2.0**-40))
+        ends = ends.with_values(up * ends.of(under.steep) + down * ends.of(under.flat))
+    return Forms(ends.full(), constant + (8 * len(lines) + 16) * UNIT * total + LOST, rounding)
 
 
 def steepest(chain: Chain, lines: list[Lines], ends: Floats, box: NDArray[np.int64]) -> Floats:
@@ -171,7 +170,7 @@ def steepest(chain: Chain, lines: list[Lines], ends: Floats, box: NDArray[np.int
     low = high = ends
     for place in range(len(lines) - 1, -1, -1):
         stage = chain.stages[place]
-        middle, reach = (low + high) / 2 @ stage.weights.T, (high - low) / 2 @ stage.size.T
+        middle, reach = stage.back((low + high) / 2), stage.back_size((high - low) / 2)
         low, high = middle - reach, middle + reach
         if place:
             under = lines[place - 1]

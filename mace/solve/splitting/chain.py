@@ -12,7 +12,8 @@ Source: Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.), sectio
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,18 +23,61 @@ from mace.tables.table import Floats, Layer, Network
 
 # What a product of doubles loses below the smallest one counts for nothing if all sums are below these.
 LARGEST = {"float32": float(LARGEST_32) / 2, "float64": 2.0**100}
+FEW, LEAST_SPARSE = 16, 2**14  # one weight in so many that is not zero, of so many weights or more: a sparse stage
 OUTWARD = 1 + 2.0**-40  # more than the sum of all roundings of a bound on one sum's error
 
 
-class Stage(NamedTuple):
-    """A dense layer. weights: (inputs, outputs); bias, rounding, tiny: (outputs,), see the promise above."""
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A dense layer. bias, rounding, tiny: (outputs,), see the promise above.
 
-    weights: Floats
+    Of its weights, shape (inputs, outputs), only those that are not zero are kept where they are few.
+    """
+
     bias: Floats
     relu: bool
     rounding: Floats
     tiny: Floats
-    size: Floats  # |weights|
+    _weights: Any
+    _turned: Any
+
+    @property
+    def sparse(self) -> bool:
+        """Whether most weights are zero."""
+        return not isinstance(self._weights, np.ndarray)
+
+    @property
+    def inputs(self) -> int:
+        """How many values it is given."""
+        return int(self._weights.shape[0])
+
+    @property
+    def kept(self) -> int:
+        """How many weights are kept."""
+        return int(self._weights.size)  # of a sparse array those that are kept
+
+    @cached_property
+    def _sizes(self) -> tuple[Any, Any]:
+        return abs(self._weights), abs(self._turned)
+
+    def forward(self, values: Floats) -> Floats:
+        """The sums without the bias, of values of shape (rows, inputs)."""
+        found: Floats = values @ self._weights
+        return found
+
+    def forward_size(self, values: Floats) -> Floats:
+        """The same with the sizes of the weights."""
+        found: Floats = values @ self._sizes[0]
+        return found
+
+    def back(self, ends: Any) -> Any:
+        """The coefficients of the inputs, from those of the sums, shape (rows, outputs); sparse where these are."""
+        return ends @ self._turned
+
+    def back_size(self, ends: Floats) -> Floats:
+        """The same with the sizes of the weights."""
+        found: Floats = ends @ self._sizes[1]
+        return found
 
 
 class Interval(NamedTuple):
@@ -58,7 +102,12 @@ class Chain:
     @property
     def weights(self) -> int:
         """How many weights the stages have together: about what one row costs on its way through them."""
-        return sum(stage.weights.size for stage in self.stages)
+        return sum(stage.kept for stage in self.stages)
+
+    @property
+    def widest(self) -> int:
+        """Of how many values the largest layer is."""
+        return max(max(stage.inputs, len(stage.bias)) for stage in self.stages)
 
     @property
     def largest(self) -> float:
@@ -89,7 +138,7 @@ class Chain:
         """About the outputs for values that the first stage is given; shape (rows, outputs)."""
         values = entered
         for stage in self.stages:
-            values = values @ stage.weights + stage.bias
+            values = stage.forward(values) + stage.bias
             if stage.relu:
                 values = np.maximum(values, 0.0)
         return values
@@ -120,15 +169,16 @@ def _stage(layer: Layer, dtype: str) -> Stage:
     deployed = np.array([above(gamma(int(count) + 1, unit)) for count in counts])[which]
     # Eight passes of doubles over sums of this length, in whatever order, for coefficients, constants and bounds.
     own = above(8 * gamma(max(fan_in, outputs) + 16, UNIT_ROUNDOFF))
-    tiny = above((2 * fan_in + 2) * SMALLEST[dtype])
-    return Stage(
-        layer.weights,
-        layer.bias,
-        layer.activation == "relu",
-        (deployed + own) * OUTWARD,
-        np.full(len(layer.bias), tiny),
-        np.abs(layer.weights),
-    )
+    tiny = np.full(outputs, above((2 * fan_in + 2) * SMALLEST[dtype]))
+    weights: Any = layer.weights
+    if FEW * int(terms.sum()) <= weights.size >= LEAST_SPARSE:
+        from scipy.sparse import csr_array
+
+        weights = csr_array(weights)
+        turned = csr_array(weights.T)
+    else:
+        turned = weights.T
+    return Stage(layer.bias, layer.activation == "relu", (deployed + own) * OUTWARD, tiny, weights, turned)
 
 
 __all__ = ["Chain", "Interval", "Stage", "chain_of"]

@@ -81,12 +81,12 @@ def _gradient(chain: Chain, points: Floats, forms: Floats) -> Floats:
     """The gradient of a form of the outputs, (points, outputs), at each point."""
     values, on = points, []
     for stage in chain.stages:
-        values = values @ stage.weights + stage.bias
+        values = stage.forward(values) + stage.bias
         on.append(values > 0 if stage.relu else np.ones_like(values, dtype=np.bool_))
         values = np.where(on[-1], values, 0.0)
     slope = forms
     for stage, active in zip(reversed(chain.stages), reversed(on), strict=True):
-        slope = (slope * active) @ stage.weights.T
+        slope = stage.back(slope * active)
     return slope
 
 

@@ -23,6 +23,7 @@ from mace.solve.splitting.attempts import CONFIRMED, Attempts, Confirm
 from mace.solve.splitting.bounds import UNIT, BoundedUnits, back, bounded, rows_at_once, steepest
 from mace.solve.splitting.chain import Chain, Interval
 from mace.solve.splitting.climb import Wanted, best_points, climbed, scores
+from mace.solve.splitting.rows import Full
 from mace.tables.table import Floats
 
 BATCH = 128  # boxes
@@ -103,7 +104,7 @@ def search(chain: Chain, box: Interval, wanted: Wanted, confirm: Confirm, deadli
 
 def _batch(chain: Chain, wanted: Wanted) -> int:
     """How many boxes are bounded at once: fewer where many inequalities or a wide network make each of them long."""
-    rows, columns = max(len(wanted.forms), 1), len(chain.stages[0].weights)
+    rows, columns = max(len(wanted.forms), 1), chain.stages[0].inputs
     return max(1, min(BATCH, rows_at_once(chain) * 8 // rows, CELLS // (rows * columns)))
 
 
@@ -190,7 +191,7 @@ class _Given(NamedTuple):
 def _given(chain: Chain, found: BoundedUnits, asked: NDArray[np.bool_], wanted: Wanted) -> _Given:
     """The forms of the rows that are asked for, and infinite ones in place of the others."""
     box, row = np.nonzero(asked)
-    forms = back(chain, found.lines, wanted.forms[row], box)
+    forms = back(chain, found.lines, Full(wanted.forms[row], box))
     columns = forms.slope.shape[1]
     slope, steep = np.zeros((*asked.shape, columns)), np.zeros((*asked.shape, columns))
     over, rounding, size = np.full(asked.shape, np.inf), np.zeros(asked.shape), np.zeros(asked.shape)
@@ -242,7 +243,7 @@ def _rounded(chain: Chain, box: Interval, live: NDArray[np.bool_], given: _Given
     """
     asked = live @ wanted.parts
     varies = (given.steep * (box.upper - box.lower)[:, None, :]).sum(axis=2) / 2
-    found = (asked & (varies <= given.rounding)).any(axis=1)
+    found: NDArray[np.bool_] = np.asarray((asked & (varies <= given.rounding)).any(axis=1), dtype=np.bool_)
     some = np.flatnonzero(found)
     if len(some):
         over = chain.outputs((box.lower[some] + box.upper[some]) / 2) @ wanted.forms.T - wanted.least

@@ -25,7 +25,7 @@ ENDINGS: dict[str, tuple[str, ...]] = {
     "interpret": (),
     "statsmodels": (),
     "torch": (),
-    "onnx": (".onnx",),
+    "onnx": (".onnx", ".onnx.gz"),
     "optbinning": (),
     "pmml": (".pmml",),
 }

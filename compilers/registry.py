@@ -38,7 +38,8 @@ def extras() -> dict[str, tuple[str, ...]]:
 
 def file_type(path: Path) -> FileType | None:
     """The type of a model file; None if its ending is no type's. Raises FileError for a file that cannot be read."""
-    found = file_types(path.suffix)
+    packed = len(path.suffixes) > 1 and path.suffix == ".gz"
+    found = file_types("".join(path.suffixes[-2:]) if packed else path.suffix)
     if len(found) < 2:
         return found[0] if found else None
     data = read_bytes(path, LARGEST_FILE)

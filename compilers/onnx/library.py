@@ -44,7 +44,9 @@ def _session(session: Any, _: Given, table: Any) -> Deployed:
     given = session.get_inputs()[0]
     dtype = np.float64 if "double" in given.type else np.float32
     output = session.get_outputs()[0]  # the one that decides: `follow` keeps no other
+    vector = len(given.shape) == 1
     fixed = given.shape[0] if isinstance(given.shape[0], int) else None  # Some exporters fix how many rows are asked.
+    fixed = 1 if vector else fixed
 
     def ask(rows: Rows) -> Rows:
         """The classes or scores, shape (rows, ..); in blocks of the fixed size, the last one filled up."""
@@ -52,6 +54,7 @@ def _session(session: Any, _: Given, table: Any) -> Deployed:
             return np.asarray(session.run([output.name], {given.name: rows})[0]).reshape(len(rows), -1)
         padded = np.concatenate([rows, np.repeat(rows[-1:], -len(rows) % fixed, axis=0)])
         blocks = [padded[start : start + fixed] for start in range(0, len(padded), fixed)]
+        blocks = [block.ravel() if vector else block for block in blocks]
         found = [np.asarray(session.run([output.name], {given.name: block})[0]).reshape(fixed, -1) for block in blocks]
         return np.concatenate(found)[: len(rows)]
 
@@ -101,6 +104,6 @@ LIBRARY = Library(
             "several targets, numbers in float64, or other aggregates than sums",
         ),
     },
-    files=(FileType((".onnx",), lambda path, _: _opened(path)),),
+    files=(FileType((".onnx", ".onnx.gz"), lambda path, _: _opened(path)),),
     small=_small,
 )

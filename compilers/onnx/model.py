@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.files import read_bytes
+from mace.base.files import read_unpacked
 from mace.compilers.formats.protobuf import FormatError, UnreadError, decode, encode
 from mace.compilers.onnx.schema import SCHEMA
 from mace.errors import FileError, ModelError
@@ -73,6 +73,7 @@ class Graph:
              how many columns it has, 0 where the file leaves them open.
     outputs: their names.
     shape:   what the file says of the columns where it keeps a row in several dimensions; empty for a plain matrix.
+    vector:  whether the input is one row by itself, without a dimension for rows.
     """
 
     input: str
@@ -85,11 +86,12 @@ class Graph:
     versions: Mapping[str, int]
     ir_version: int
     shape: tuple[int, ...] = ()
+    vector: bool = False
 
 
 def load(path: Path) -> Graph:
     """The graph of a file; raises FileError for damage, ModelError for what is not supported."""
-    return parse(read_bytes(path, LARGEST_FILE), path)
+    return parse(read_unpacked(path, LARGEST_FILE), path)
 
 
 def parse(data: bytes, path: Path | None = None) -> Graph:
@@ -169,9 +171,10 @@ def _input(graph: Mapping[str, Any], constants: Mapping[str, Any]) -> dict[str, 
     if kind.get("elem_type") not in _FLOATS:
         raise ModelError(f"the ONNX model's input {inputs[0]['name']!r} holds no float32 or float64 numbers")
     sizes = [one.get("dim_value", 0) for one in kind.get("shape", {}).get("dim", ())]
-    if len(sizes) not in (0, *range(2, MOST_DIMENSIONS + 1)):
+    if len(sizes) > MOST_DIMENSIONS:
         raise ModelError(f"the ONNX model's input {inputs[0]['name']!r} has {len(sizes)} dimensions, expected 2")
-    rows, *shape = sizes or (0, 0)
+    vector = len(sizes) == 1
+    rows, *shape = (1, *sizes) if vector else sizes or (0, 0)
     # Only a plain matrix may leave its columns open: of several dimensions the order would not be known.
     least = 0 if len(shape) == 1 else 1
     columns = math.prod(_whole(size, "its number of columns", least, MOST_COLUMNS) for size in shape)
@@ -182,6 +185,7 @@ def _input(graph: Mapping[str, Any], constants: Mapping[str, Any]) -> dict[str, 
         "rows": _whole(rows, "its number of rows", 0, MOST_CELLS // max(columns, 1)) or None,
         "columns": columns,
         "shape": tuple(shape) if len(shape) > 1 else (),
+        "vector": vector,
     }
 
 
@@ -326,7 +330,8 @@ def written(graph: Graph, nodes: Sequence[OnnxNode], output: str, kind: int) -> 
         for place, name in enumerate(sorted({graph.input, *needed, *(n for u in used for n in u.outputs)}))
     }
     names[""] = ""  # an input that is left out
-    sizes: list[dict[str, int]] = [{"dim_value": size} if size else {} for size in (graph.rows or 0, graph.columns)]
+    shape = (graph.columns,) if graph.vector else (graph.rows or 0, graph.columns)
+    sizes: list[dict[str, int]] = [{"dim_value": size} if size else {} for size in shape]
     given = {"elem_type": 1 if graph.dtype == "float32" else 11, "shape": {"dim": sizes}}
     return encode(
         {

@@ -96,6 +96,8 @@ class _Walk:
                 self._fold(node, self.dense.constants[node.inputs[0]])
                 continue
             used = [name for name in node.inputs if name]
+            if self.graph.vector and node.kind not in _OF_VECTORS:
+                raise wrong(node, "is not followed for an input of one dimension, which has no rows")
             if node.kind in ("ArgMax", "ZipMap") and self.at in used and self.dense.layers:
                 self.roles.setdefault(self.at, "scores")
             role = next((self.roles[name] for name in used if name in self.roles), None)
@@ -236,12 +238,16 @@ class _Walk:
             self.dense.by_column(node, "Mul", -np.ones(1), first=True)
         elif kind == "MatMul" and first and len(used) == 2:
             self.dense.dense(node, self.dense.constant(node, used[1], 2), None)
+        elif kind == "MatMul" and self.graph.vector and len(used) == 2:
+            self.dense.dense(node, self.dense.constant(node, used[0], 2).T, None)
         elif kind == "Gemm" and first and len(used) > 1:
             self.dense.gemm(node, used)
         elif kind in ("Add", "Sub", "Mul", "Div") and len(used) == 2:
             other = used[1] if first else used[0]
             if self.shape:
                 self.dense.flatten(node, other, self.shape)
+            if self.graph.vector and other in self.dense.constants and self.dense.constants[other].ndim > 1:
+                raise wrong(node, f"makes several dimensions of one, with {other!r}")
             self.dense.by_column(node, kind, self.dense.row(node, other), first)
         elif kind == "Scaler":
             self.dense.scaler(node)
@@ -391,5 +397,6 @@ _FLOATS = {1: "float32", 11: "float64"}
 _OF_CONSTANTS = ("Identity", "Cast", "Transpose")
 _AFTER = ("ArgMax", "ArrayFeatureExtractor", "Cast", "Concat", "Normalizer", "Squeeze", "Sub", "ZipMap", "Identity")
 _MOVING = ("Identity", "Flatten", "Reshape")
+_OF_VECTORS = ("MatMul", "Add", "Sub", "Mul", "Div", "Neg", "Relu", "LeakyRelu", "Sigmoid", "Identity", "Cast", "Dropout")
 _ANY_SHAPE = (*_MOVING, "Cast", "Dropout", "Add", "Sub", "Mul", "Div")
 _TWO_OUTPUTS = ("LinearClassifier", "TreeEnsembleClassifier")

@@ -76,6 +76,26 @@ def read_bytes(path: Path, largest: int, hint: str = "") -> bytes:
     return found
 
 
+def read_unpacked(path: Path, largest: int, hint: str = "") -> bytes:
+    """The bytes of a file as `read_bytes` does; of one whose name ends in `.gz` those that gzip packed."""
+    raw = read_bytes(path, largest, hint)
+    if path.suffix != ".gz":
+        return raw
+    import gzip  # late: most files are not packed
+    import zlib
+
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
+            found = file.read(largest + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise FileError(f"{path}: cannot be unpacked ({reason(error)})", hint=hint) from None
+    except MemoryError:
+        raise FileError(f"{path}: needs more memory than there is", hint=hint) from None
+    if len(found) > largest:
+        raise FileError(f"{path} is larger than {largest / 2**20:.3g} MB when it is unpacked", hint=hint)
+    return found
+
+
 def check_folder(path: Path) -> None:
     """Raise FileError unless a file of this name can be written: to be asked before the work, not after it."""
     if not path.parent.is_dir():

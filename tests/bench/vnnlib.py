@@ -145,6 +145,12 @@ def asked(model: MLPRegressor, count: int, seed: int = 1) -> list[Asked]:
     return found
 
 
+def lying(path: Path) -> Path:
+    """The file, or the compressed one of its name: lists name what is in it."""
+    packed = path.with_name(f"{path.name}.gz")
+    return packed if packed.is_file() and not path.is_file() else path
+
+
 def published(instances: Path, limit: float) -> None:
     """Print one line for each instance of a list, and how many were decided."""
     said, seconds = Counter[str](), list[float]()
@@ -152,8 +158,8 @@ def published(instances: Path, limit: float) -> None:
         for network, asked_of, *_ in csv.reader(lines):
             began = time.process_time()
             answer = verify_vnnlib(
-                instances.parent / network,
-                instances.parent / asked_of,
+                lying(instances.parent / network.strip()),
+                lying(instances.parent / asked_of.strip()),
                 timeout=Deadline.after(limit, time.process_time),
             )
             seconds.append(time.process_time() - began)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,14 +77,14 @@ def floats(values: Any) -> Any:
     return values if getattr(values, "dtype", None) == np.float16 else np.asarray(values, dtype=np.float32)
 
 
-def chain(*nodes: tuple[Any, ...], **constants: Any) -> Any:
-    """A graph over a matrix of two columns called x, with the output y."""
+def chain(*nodes: tuple[Any, ...], shape: Sequence[int | None] = (None, 2), **constants: Any) -> Any:
+    """A graph over a matrix of two columns called x, with the output y; `shape` is what it says of x."""
     onnx = pytest.importorskip("onnx", reason="an extra that is not installed")
     helper, numbers = onnx.helper, onnx.TensorProto.FLOAT
     graph = helper.make_graph(
         [helper.make_node(kind, inputs, outputs, **dict(*given)) for kind, inputs, outputs, *given in nodes],
         "g",
-        [helper.make_tensor_value_info("x", numbers, [None, 2])],
+        [helper.make_tensor_value_info("x", numbers, shape)],
         [helper.make_tensor_value_info("y", numbers, None)],
         [onnx.numpy_helper.from_array(floats(v), k) for k, v in constants.items()],
     )
@@ -170,6 +172,11 @@ def test_what_stands_between_dense_layers_decides_as_onnxruntime(name: str) -> N
         (lambda: chain(("BatchNormalization", ["x", *"abcd"], ["y", "m", "v"]), a=[1, 1], b=[0, 0], c=[0, 0], d=[1, 1]),
          "training mode"),
         (lambda: chain(("Add", ["x", "w"], ["y"]), w=np.ones(2, np.float16)), "values of type float16"),
+        (lambda: chain(("Flatten", ["x"], ["f"]), ("MatMul", ["f", "w"], ["y"]), w=np.ones((1, 1)), shape=(2,)),
+         "Flatten (f) is not followed for an input of one dimension"),
+        (lambda: chain(("Add", ["x", "w"], ["y"]), w=np.ones((1, 2)), shape=(2,)), "makes several dimensions of one"),
+        (lambda: chain(("MatMul", ["w", "x"], ["y"]), w=np.ones((2, 2))), "is not supported"),
+        (lambda: chain(("Neg", ["x"], ["y"]), shape=(1,) * 9), "has 9 dimensions"),
     ],
 )  # fmt: skip
 def test_what_is_not_supported_is_named(model: Any, message: str) -> None:
@@ -241,6 +248,28 @@ def test_a_file_of_weights_that_is_cut_off_is_refused(tmp_path: Path) -> None:
     beside.write_bytes(beside.read_bytes()[:100])
     with pytest.raises(FileError, match="too short"):
         load_model(path)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_input_of_one_dimension_is_one_row(tmp_path: Path, turned: bool) -> None:
+    """As VNN-COMP's smallest networks are: x W, or W x, of a plain list of numbers; from a compressed file, too."""
+    runtime = pytest.importorskip("onnxruntime", reason="an extra that is not installed")
+    w, v = np.array([[1.0, -2.0, 0.5], [3.0, 0.1, -1.0]]), np.array([[1.0, 0.5], [-1.0, 2.0], [0.3, 0.0]])
+    weights = {"w": w.T, "v": v.T} if turned else {"w": w, "v": v}
+    sides = (["w", "x"], ["v", "r"]) if turned else (["x", "w"], ["r", "v"])
+    model = chain(
+        ("MatMul", sides[0], ["m"]), ("Add", ["m", "b"], ["a"]), ("Relu", ["a"], ["r"]), ("MatMul", sides[1], ["y"]),
+        shape=(2,), b=[0.5, 0, -1], **weights,
+    )  # fmt: skip
+    path = tmp_path / "model.onnx.gz"
+    path.write_bytes(gzip.compress(model.SerializeToString()))
+    rows = pd.DataFrame(np.random.default_rng(1).normal(size=(50, 2)).astype(np.float32))
+    session = runtime.InferenceSession(model.SerializeToString())
+    own = np.array([session.run(None, {"x": row})[0] for row in rows.to_numpy()])
+    read_back: Any = load_model(path)
+    assert np.allclose([read_back.table().scores(row) for row in rows.to_numpy()], own, atol=1e-5)
+    assert deployed(read_back).predict(rows).tolist() == own.argmax(axis=1).tolist()
+    assert len(set(own.argmax(axis=1).tolist())) == 2
 
 
 def test_a_graph_for_one_row_at_a_time_is_asked_row_by_row(tmp_path: Path) -> None:

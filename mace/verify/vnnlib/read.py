@@ -11,17 +11,14 @@ VNN-LIB and CoCoNet; the rules of VNN-COMP.
 
 from __future__ import annotations
 
-import gzip
-import io
 import re
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from mace.base.files import no_text, read_bytes, reason
+from mace.base.files import no_text, read_unpacked
 from mace.errors import FileError
 from mace.verify.vnnlib.formula import Atom, Formulae, Variable
 from mace.verify.vnnlib.text import Expression, Text
@@ -61,25 +58,12 @@ class Specification:
 def read_property(path: str | Path) -> Specification:
     """The property in a file; raises FileError, and ProgramError with line and column."""
     path = Path(path)
-    raw = read_bytes(path, LARGEST, "Give a property in VNN-LIB.")
-    if path.suffix == ".gz":
-        raw = _unpacked(raw, path)
+    raw = read_unpacked(path, LARGEST, "Give a property in VNN-LIB.")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError(f"{path}: {no_text(error)}", hint="Give a property in VNN-LIB.") from None
     return parse_property(text, str(path))
-
-
-def _unpacked(raw: bytes, path: Path) -> bytes:
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
-            found = file.read(LARGEST + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise FileError(f"{path}: cannot be unpacked ({reason(error)})") from None
-    if len(found) > LARGEST:
-        raise FileError(f"{path} is larger than {LARGEST / 2**20:.3g} MB when it is unpacked")
-    return found
 
 
 def parse_property(source: str, name: str = "the property") -> Specification:

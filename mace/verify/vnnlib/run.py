@@ -170,10 +170,12 @@ def _network(given: object) -> tuple[Network, Runtime, str]:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(followed.file, options, providers=["CPUExecutionProvider"])
-    name, dtype = session.get_inputs()[0].name, np.dtype(table.dtype)
+    asked, dtype = session.get_inputs()[0], np.dtype(table.dtype)
+    shape = (-1,) if len(asked.shape) == 1 else (1, -1)
 
     def run(row: Floats) -> Floats:
-        return np.asarray(session.run(None, {name: row[None, :].astype(dtype)})[0], dtype=np.float64).ravel()
+        given = row.astype(dtype).reshape(shape)
+        return np.asarray(session.run(None, {asked.name: given})[0], dtype=np.float64).ravel()
 
     return table, run, "the outputs are onnxruntime's"
 

@@ -8,8 +8,9 @@ from mace.certify.statement import unwritable
 from mace.explain.answer import Answer, Counterfactual
 from mace.explain.judge import Judge
 from mace.explain.proved import LONG_PROOF
-from mace.explain.search import Searched, no_other
+from mace.explain.search import Searched
 from mace.problem import missing
+from mace.problem.another import no_other
 from mace.problem.exclusions import Avoid, AvoidBox
 from mace.problem.question import Question
 from mace.space.axes import Point

@@ -40,9 +40,10 @@ from mace.explain.levels import by_priority
 from mace.explain.reading import read_model
 from mace.explain.recall import read
 from mace.explain.row_solver import RowSolver
-from mace.explain.search import Search, Searched, exclusion, least_apart
+from mace.explain.search import Search, Searched
 from mace.explain.settings import GoalSpec, Settings
 from mace.problem import missing
+from mace.problem.another import exclusion, least_apart
 from mace.problem.distance import DistanceError, DistanceProgram
 from mace.problem.diversity import diversity_of
 from mace.problem.goal_decision import lower

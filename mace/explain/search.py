@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -21,10 +21,7 @@ from mace.explain.judge import Judge
 from mace.explain.level import Level
 from mace.explain.members import Members, by_members
 from mace.explain.probable import touched, well_inside
-from mace.problem.around import Around
 from mace.problem.distance import Distance, DistanceError, NearestRow, is_measured
-from mace.problem.diversity import least_distance
-from mace.problem.exclusions import Avoid, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.goal_means import is_mean
 from mace.problem.goals import Classes, Margin, Wanted
 from mace.problem.lines import lines_of
@@ -379,28 +376,3 @@ def _gap(gap: object, rgap: object, oracle: Oracle, question: Question) -> Gap:
         between = bool(lines_of(question.rules)) and denominator(question.axes, question.distance) is None
         return Gap(Fraction(1, 10**9) if between or oracle.name != "ensembles" else Fraction(0)).times(unit)
     return Gap.asked(gap, rgap)
-
-
-def exclusion(question: Around, point: Point, diversity: object) -> Avoid:
-    """What a later answer must not be, once a point was found."""
-    if diversity == "points":
-        return AvoidPoint(point)
-    radius = least_apart(diversity)
-    return AvoidChanges(question.changed(point)) if radius is None else AvoidNear(point, radius)
-
-
-def no_other(avoid: Sequence[Avoid]) -> str:
-    """What it means that nothing is left beside these: whatever else there is, is not as different as was asked."""
-    said = "there is no other"
-    if any(isinstance(one, AvoidChanges) for one in avoid):
-        return f"{said}; whatever else reaches the goal changes all features that one of these changes"
-    if any(isinstance(one, AvoidNear) for one in avoid):
-        return f"{said}; whatever else reaches the goal is too near to one of these"
-    return said
-
-
-def least_apart(diversity: object) -> Fraction | None:
-    """The least distance between answers; None where they differ in another way. Raises MaceError."""
-    if diversity in ("features", "points"):
-        return None
-    return least_distance(diversity, 'diversity must be "features", "points" or a least distance between answers')

@@ -35,9 +35,9 @@ from mace.explain.enclosed import Said as BoxesSaid
 from mace.explain.frames import answers_of
 from mace.explain.level import Level
 from mace.explain.proposing import counterfactual, places_of
-from mace.explain.search import exclusion, no_other
 from mace.explain.settings import GoalSpec
 from mace.explain.unread_goal import aim_of
+from mace.problem.another import exclusion, no_other
 from mace.problem.around import Neighbourhood
 from mace.problem.missing import settled
 from mace.problem.objectives import DistanceSpec, read_distance

@@ -15,10 +15,11 @@ from mace.certify.statement import certifiable
 from mace.errors import MaceError
 from mace.explain.answer import Answer, Counterfactual
 from mace.explain.assemble import doubts, noted
+from mace.explain.choosing import Choosing, InRegion
 from mace.explain.confirmation import Confirmation
 from mace.explain.one_goal import under_one_goal
 from mace.explain.search import Search, Searched
-from mace.explain.together import Choosing, InRegion, Together
+from mace.explain.together import Together
 from mace.problem import missing
 from mace.problem.diversity import Diversity
 from mace.problem.plausibility import said_of_rows

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from mace.base.deadline import Clock, now
 from mace.explain.confirmation import Confirmation
 from mace.explain.judge import Judge
-from mace.explain.proposing import task_of
+from mace.explain.proposer_task import task_of
 from mace.problem.question import Question
 from mace.search.chart import Floats
 from mace.search.protocol import Effort, Proposer, Run

@@ -34,7 +34,8 @@ from mace.explain.enclosed import BOXES, GAP, Boxes, about_probabilities, agrees
 from mace.explain.enclosed import Said as BoxesSaid
 from mace.explain.frames import answers_of
 from mace.explain.level import Level
-from mace.explain.proposing import counterfactual, places_of
+from mace.explain.proposer_task import places_of
+from mace.explain.proposing import counterfactual
 from mace.explain.settings import GoalSpec
 from mace.explain.unread_goal import aim_of
 from mace.problem.another import exclusion, no_other

@@ -16,7 +16,7 @@ import mace
 from mace.base.deadline import Deadline
 from mace.errors import MaceError
 from mace.explain.beside import Nearest, Own, Pace, Told
-from mace.explain.proposing import task_of
+from mace.explain.proposer_task import task_of
 from mace.problem.question import Question
 from mace.search.neighbourhoods import Neighbourhoods
 from mace.search.protocol import Batches, Effort, Run, Task

@@ -7,7 +7,7 @@ nearest to them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
     from mace.explain.judge import Outcomes
     from mace.explain.together import Together
+    from mace.problem.around import Around
     from mace.problem.proof import Proof
     from mace.problem.question import Question
+    from mace.space.axes import Point
 
 MEANING = {
     "optimal": "proved: nothing nearer reaches the goal",
@@ -107,6 +109,16 @@ class Counterfactual:
     def distance(self) -> float:
         """Its distance from the start."""
         return nearest(self.exact_distance)
+
+
+def counterfactual_at(
+    place: Around, point: Point, distance: Fraction, lower: Fraction, status: Status,
+    objectives: Mapping[str, float] | None = None,
+) -> Counterfactual:  # fmt: skip
+    """A point around a row, in the space's own values."""
+    start, values = place.values(place.start), place.values(point)
+    changes = {name: (start[name], values[name]) for name in values if values[name] != start[name]}
+    return Counterfactual(values, changes, distance, lower, status, dict(objectives or {}))
 
 
 @dataclass(frozen=True)

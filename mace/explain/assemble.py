@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mace.certify.statement import unwritable
-from mace.explain.answer import Answer, Counterfactual
+from mace.explain.answer import Answer, Counterfactual, counterfactual_at
 from mace.explain.judge import Judge
 from mace.explain.proved import LONG_PROOF
 from mace.explain.search import Searched
@@ -66,10 +66,9 @@ def counterfactual_of(question: Question, found: Searched) -> Counterfactual:
     """The point that was found, in the space's own values."""
     bracket, unit = found.bracket, found.unit
     assert bracket.point is not None and bracket.upper is not None
-    start, values = question.values(question.start), question.values(bracket.point)
-    changes = {f: (start[f], values[f]) for f in values if values[f] != start[f]}
+    upper, lower = bracket.upper * unit, bracket.lower * unit
     reached = {level.name: level.of_answer for level in found.levels if level.of_answer is not None}
-    return Counterfactual(values, changes, bracket.upper * unit, bracket.lower * unit, bracket.status, reached)
+    return counterfactual_at(question, bracket.point, upper, lower, bracket.status, reached)
 
 
 def _notes(question: Question, found: Sequence[Searched], count: int, judge: Judge) -> list[str]:

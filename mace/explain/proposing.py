@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from mace.base.deadline import now
-from mace.explain.answer import Counterfactual
+from mace.explain.answer import Counterfactual, counterfactual_at
 from mace.explain.confirmation import Confirmation
 from mace.explain.judge import Judge
 from mace.explain.proposer_task import task_of
-from mace.problem.around import Around
 from mace.problem.question import Question
 from mace.search.chart import Floats
 from mace.search.protocol import Effort, Proposal, Proposer, Run
@@ -70,8 +69,8 @@ def propose(
     several = [point for point in run.several if question.obeys(point) and confirmation.confirms(question, point)]
     confirmation.settle(question, [*valid[-1:], *several])
     return Proposed(
-        counterfactual(question, valid[-1]) if valid else None,
-        [counterfactual(question, point) for point in several],
+        _shown(question, valid[-1]) if valid else None,
+        [_shown(question, point) for point in several],
         len(run.several),
         trace,
         run.why,
@@ -82,8 +81,6 @@ def propose(
     )
 
 
-def counterfactual(place: Around, point: Point) -> Counterfactual:
+def _shown(question: Question, point: Point) -> Counterfactual:
     """A point of which nothing is proved."""
-    start, values = place.values(place.start), place.values(point)
-    changes = {name: (start[name], values[name]) for name in values if values[name] != start[name]}
-    return Counterfactual(values, changes, place.distance_of(point), Fraction(0), "bounded")
+    return counterfactual_at(question, point, question.distance_of(point), Fraction(0), "bounded")

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from mace.certify.statement import certifiable
 from mace.errors import MaceError
-from mace.explain.answer import Answer, Counterfactual
+from mace.explain.answer import Answer, Counterfactual, counterfactual_at
 from mace.explain.assemble import doubts, noted
 from mace.explain.choosing import Choosing, InRegion
 from mace.explain.confirmation import Confirmation
@@ -93,10 +93,8 @@ def set_answer(
 
 
 def _shown(question: Question, done: Together, point: Point) -> Counterfactual:
-    values, start = question.values(point), question.values(question.start)
-    changes = {f: (start[f], values[f]) for f in values if values[f] != start[f]}
     distance = question.distance_of(point)
-    return Counterfactual(values, changes, distance, min(done.lower_of(point), distance), done.status)
+    return counterfactual_at(question, point, distance, min(done.lower_of(point), distance), done.status)
 
 
 def _clash(done: Together, nearest: Callable[[Question, Sequence[Point], Fraction], InRegion], limits: Limits) -> str:

@@ -29,13 +29,12 @@ from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.registry import names_known, types_asked
 from mace.errors import MaceError, ModelError
 from mace.explain import own_frame, unread_words
-from mace.explain.answer import UNREAD, Answer, Counterfactual
+from mace.explain.answer import UNREAD, Answer, Counterfactual, counterfactual_at
 from mace.explain.enclosed import BOXES, GAP, Boxes, about_probabilities, agrees, enclosure_of, takes
 from mace.explain.enclosed import Said as BoxesSaid
 from mace.explain.frames import answers_of
 from mace.explain.level import Level
 from mace.explain.proposer_task import places_of
-from mace.explain.proposing import counterfactual
 from mace.explain.settings import GoalSpec
 from mace.explain.unread_goal import aim_of
 from mace.problem.another import exclusion, no_other
@@ -384,8 +383,8 @@ class _Search:
         shown: list[Counterfactual] = []
         for one in found:
             if one.point is not None:
-                made = counterfactual(around, one.point)
-                shown.append(replace(made, status=one.status, exact_lower_bound=one.lower))
+                upper = around.distance_of(one.point)
+                shown.append(counterfactual_at(around, one.point, upper, one.lower, one.status))
         notes = ["the row has the goal already"] if first.point == around.start else []
         notes += self.unread.notes
         notes += dict.fromkeys(n for one in found if (n := one.note) and (one is first or not n.startswith(COUNTED)))

@@ -34,7 +34,7 @@ from mace.compilers import deployed
 from mace.compilers.crosscheck import Rows, _Said
 from mace.compilers.pipeline.reader import compile_raw
 from mace.errors import MaceError
-from mace.explain.reading import read_model
+from mace.explain.reading.models import read_model
 from mace.space.feature import Feature
 from mace.space.space import Space
 from mace.tables.decide import class_of, settled
@@ -241,7 +241,7 @@ def held(family: Family, rows: int, alone: int, problems: int) -> Held:
     seen = compared(family, rows, alone) if rows else Compared(0, 0, 0, 0)
     between = time.process_time()
     # Small spaces would be asked about as a whole.
-    with mock.patch("mace.explain.unread.MOST", 0) if family.boxed else nullcontext():
+    with mock.patch("mace.explain.unread.explainer.MOST", 0) if family.boxed else nullcontext():
         ended = agree(family, range(100, 100 + problems), ("auto",)) if problems else Counter[str]()
     return Held(seen, ended, (between - began, time.process_time() - between))
 

@@ -20,7 +20,7 @@ from mace.compilers.enclosures.enclosed import Enclosed, numbers, possible, prob
 from mace.compilers.enclosures.ranges import Range
 from mace.compilers.enclosures.reader import enclose
 from mace.explain.explainers import explainer_of
-from mace.explain.unread import Unread
+from mace.explain.unread.explainer import Unread
 from mace.space.feature import Feature
 from mace.space.space import Space
 from tests.roads import Family, Rng

@@ -58,8 +58,9 @@ ROOMS = {
     "mace.proofs": Room(0, "the checker and the format of certificates: standard library only, shares no code"),
 }  # fmt: skip
 
-# A room with rooms of its own: each of its folders is one, and what it is for stands in its `__init__.py`.
-DIVIDED = "mace.solve.ensembles"
+# Rooms with rooms of their own, by what they are called: each folder is one, and so is each file that stands in none.
+# What one is for stands in its docstring.
+DIVIDED = {"mace.explain": "`mace/explain`", "mace.solve.ensembles": "the prover of trees"}
 
 # The way of a proof, from the question to the program that accepts or refuses it: what the drawing shows first.
 PROVING = ("mace.explain", "mace.problem", "mace.solve", "mace.certify", "mace.proofs")
@@ -130,10 +131,9 @@ def between_rooms(graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
     return found
 
 
-def within(graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """Folder of the divided room, and the room for its own files -> the others of these that its files import."""
-    folders = [name for name, path in MODULES.items() if path.name == "__init__.py" and prefix(name, {DIVIDED})]
-    found: dict[str, set[str]] = {name: set() for name in folders}
+def within(graph: Mapping[str, set[str]], divided: str) -> dict[str, set[str]]:
+    """Folder of a divided room, or file that stands in none -> the others of these that its files import."""
+    found: dict[str, set[str]] = {name: set() for name in MODULES if name.rpartition(".")[0] == divided}
     for module, others in graph.items():
         if here := prefix(module, found):
             found[here] |= {there for other in others if (there := prefix(other, found)) and there != here}
@@ -212,20 +212,22 @@ def drawing() -> str:
         folder = short(room) + "/" if short(room) in ("compilers", "proofs") else room.replace(".", "/") + "/"
         others = ", ".join(short(other) for other in sorted(rooms[room], key=list(ROOMS).index))
         lines.append(f"| {floor} | `{folder}` | {what} | {others or 'nothing'} |")
-    return "\n".join([*lines, "", *_inside()])
+    for divided, called in DIVIDED.items():
+        lines += ["", f"### Inside {called}", "", *_inside(divided)]
+    return "\n".join(lines)
 
 
-def _inside() -> Iterator[str]:
-    """The rooms of the divided room, each after those that it imports."""
-    yield from ("### Inside the prover of trees", "", f"| folder of `{DIVIDED.replace('.', '/')}/` | what | imports |")
-    yield "|---|---|---|"
-    open_ = within(arrows())
+def _inside(divided: str) -> Iterator[str]:
+    """The rooms of a divided room, each after those that it imports."""
+    yield from (f"| in `{divided.replace('.', '/')}/` | what | imports |", "|---|---|---|")
+    open_ = within(arrows(), divided)
     while ready := sorted(name for name, others in open_.items() if not others & open_.keys()):
         for name in ready:
-            what = (ast.get_docstring(ast.parse(MODULES[name].read_text(encoding="utf-8"))) or "").rstrip(".")
-            others = sorted("prover" if other == DIVIDED else short(other, DIVIDED) for other in open_.pop(name))
-            folder = "`prover.py`" if name == DIVIDED else f"`{short(name, DIVIDED)}/`"
-            yield f"| {folder} | {what[0].lower()}{what[1:]} | {', '.join(others) or 'nothing of these'} |"
+            text = ast.get_docstring(ast.parse(MODULES[name].read_text(encoding="utf-8"))) or ""
+            what = text.partition("\n")[0].rstrip(".")
+            others = ", ".join(sorted(short(other, divided) for other in open_.pop(name)))
+            ending = "/" if MODULES[name].name == "__init__.py" else ".py"
+            yield f"| `{short(name, divided)}{ending}` | {what[0].lower()}{what[1:]} | {others or 'nothing of these'} |"
 
 
 def written() -> str:
@@ -247,7 +249,7 @@ def main() -> int:
     graph = arrows()
     wrong = upwards(graph) + [f"a circle: {', '.join(group)}" for group in circles(graph)]
     wrong += [f"rooms in a circle: {', '.join(group)}" for group in circles(between_rooms(graph))]
-    wrong += [f"rooms in a circle: {', '.join(group)}" for group in circles(within(graph))]
+    wrong += [f"rooms in a circle: {', '.join(group)}" for room in DIVIDED for group in circles(within(graph, room))]
     print(f"\n{len(MODULES)} files, {len(ROOMS)} rooms on {len({room.floor for room in ROOMS.values()})} floors")
     print(*wrong, sep="\n") if wrong else print("no arrow goes up, and there is no circle")
     return 1 if wrong else 0

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mace.certify.writer import Certificate
-from mace.explain.level import Level
-from mace.explain.levels import by_priority
-from mace.explain.search import Search, Searched
+from mace.explain.nearest.levels import by_priority
+from mace.explain.nearest.search import Search, Searched
+from mace.explain.proved.level import Level
 from mace.problem.closeness import text_of
 from mace.problem.distance import Distance, DistanceProgram, NearestRow, Norm, norm
 from mace.problem.exclusions import AvoidNear

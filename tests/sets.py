@@ -11,8 +11,8 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.certify.writer import Certificate
-from mace.explain.choosing import Choosing, InRegion
-from mace.explain.together import Together
+from mace.explain.proved.together import Together
+from mace.explain.sets.choosing import Choosing, InRegion
 from mace.problem.diversity import Diversity, diversity_of
 from mace.problem.question import Question
 from mace.solve.choice import choose

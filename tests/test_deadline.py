@@ -17,7 +17,7 @@ import mace
 from mace.base import deadline
 from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.errors import MaceError
-from mace.explain import proved
+from mace.explain.proved import bound
 from mace.problem.exclusions import AvoidNear
 from mace.problem.proof import Leaf
 from mace.problem.question import Question
@@ -188,7 +188,7 @@ def test_an_answer_in_too_little_time_claims_no_more_than_is_proved(
 def test_a_shorter_proof_is_looked_for_only_in_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     model, space, row = stump()
     explained = replace(mace.explain(model, space, row, goal=True, timeout=2.0), proof=[Leaf("distance")])
-    monkeypatch.setattr(proved, "LONG_PROOF", 0)
+    monkeypatch.setattr(bound, "LONG_PROOF", 0)
     searched: list[float | None] = []
 
     def again(question: object, claim: object, most: int, deadline: Deadline) -> None:

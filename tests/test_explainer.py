@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 import mace
 from mace.base.deadline import Deadline
 from mace.errors import RowError
-from mace.explain import search
+from mace.explain.nearest import search
 from mace.solve.protocol import Limits
 from mace.space.feature import Feature
 from mace.space.space import Space

@@ -32,7 +32,7 @@ from mace.certify.statement import same_statement
 from mace.cli import app
 from mace.errors import CertificateError, ModelError
 from mace.explain.answer import Answer
-from mace.explain.judge import Judge
+from mace.explain.deployed.judge import Judge
 from mace.problem.question import Question
 from mace.solve.witnesses import same_leaves
 

@@ -20,9 +20,9 @@ import mace
 from mace.base.bits import members
 from mace.base.deadline import Deadline
 from mace.errors import GoalError, MaceError
+from mace.explain.combinatorics.subsets import Reply, all_subsets, hitting_sets, spared
 from mace.explain.menu import Menu, Way
 from mace.explain.safe import Safe, opposites
-from mace.explain.subsets import Reply, all_subsets, hitting_sets, spared
 from mace.problem.goal_text import parse
 
 SPACE = mace.Space(
@@ -229,7 +229,7 @@ def test_no_other_box_around_the_new_values_has_more_of_them():
 
 
 def test_the_largest_box_without_some_points_is_what_enumeration_finds():
-    from mace.explain import boxes
+    from mace.explain.combinatorics import boxes
 
     made = random.Random(0)
     for _ in range(40):

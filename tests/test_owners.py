@@ -58,16 +58,16 @@ IDEAS = [
             "mace/solve/driver.py": "the driver itself",
             **dict.fromkeys(
                 (
-                    "mace/explain/search.py",
-                    "mace/explain/levels.py",
-                    "mace/explain/miss.py",
-                    "mace/explain/averaged.py",
+                    "mace/explain/nearest/search.py",
+                    "mace/explain/nearest/levels.py",
+                    "mace/explain/nearest/shortfall.py",
+                    "mace/explain/probabilities/means.py",
                 ),
                 "how the oracle is asked, through `read`",
             ),
             "mace/verify/ask.py": "how the oracle is asked, through `read`",
             "mace/solve/networks/prover.py": "the same question in another unit, for who asks it through `read`",
-            "mace/explain/probable.py": "points alone, to be asked of the model: no bound of them counts",
+            "mace/explain/probabilities/softmax.py": "points alone, to be asked of the model: no bound of them counts",
         },
     ),
     Idea(
@@ -81,12 +81,14 @@ IDEAS = [
         r"\.(alpha|beta|once|slope)\b[^\n]* \* delta",
     ),
     Idea("the last float for which a monotone test holds", "mace/base/exact.py", r"\(low \+ high\) // 2|low >> 1"),
-    Idea("what is superfluous in a set, and which sets suffice", "mace/explain/subsets.py", r"\bhitting_"),
+    Idea(
+        "what is superfluous in a set, and which sets suffice", "mace/explain/combinatorics/subsets.py", r"\bhitting_"
+    ),
     Idea(
         "what a goal means of a model in its space",
         "mace/explain/explainer.py",
         r"goal_text import .*\bwanted\b",
-        {"mace/explain/unread_goal.py": "of a model that is only asked, whose classes may have to be found out"},
+        {"mace/explain/unread/aim.py": "of a model that is only asked, whose classes may have to be found out"},
     ),
     Idea("what a word that nobody knows may have meant", "mace/base/suggestions.py", r"\bdifflib\b"),
     Idea(

@@ -19,7 +19,7 @@ from mace import Feature, Space
 from mace.base.deadline import Deadline, TimeOverError
 from mace.certify import recheck
 from mace.certify.writer import Certificate
-from mace.explain import averaged
+from mace.explain.probabilities import means
 from mace.problem.proof import GoalPart, Proof, Tighten
 from mace.proofs.check import check
 from mace.solve.ensembles import prover
@@ -122,7 +122,7 @@ def test_no_door_lets_a_bound_out_that_the_checker_refuses(
     network: MLPClassifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recheck, "objection", lambda *_: "refused (..)")
-    monkeypatch.setattr(averaged, "MOST_TOGETHER", 0)
+    monkeypatch.setattr(means, "MOST_TOGETHER", 0)
     row, goal = X.iloc[0], not network.predict(X.to_numpy())[0]
     held = Space([*(replace(one, change="fixed") for one in SPACE.features[:2]), *SPACE.features[2:]])
     base = MLPClassifier((3,), solver="lbfgs", random_state=1, max_iter=50)
@@ -147,7 +147,7 @@ def test_no_door_lets_a_bound_out_that_the_checker_refuses(
 def test_a_mean_bounds_no_more_than_its_pieces_prove(monkeypatch: pytest.MonkeyPatch) -> None:
     # The gap that was asked for lay between the bound of a piece and the point that was taken from it; the point's
     # distance was then called proved.
-    monkeypatch.setattr(averaged, "MOST_TOGETHER", 0)
+    monkeypatch.setattr(means, "MOST_TOGETHER", 0)
     space, draw = Space([Feature(name, "integer", 0, 9) for name in ("a", "b")]), np.random.default_rng(0)
     rows = pd.DataFrame(draw.integers(0, 10, (80, 2)), columns=space.names)
     labels = (rows.a - 2 * rows.b + draw.normal(size=80) * 3 > -4).to_numpy()

@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import mace
-from mace.explain import recall
 from mace.explain.explainer import Explainer
+from mace.explain.reading import recall
 from mace.space.feature import Feature
 from mace.space.space import Space
 

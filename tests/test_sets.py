@@ -19,7 +19,7 @@ import mace
 from mace.base.deadline import Deadline
 from mace.certify.writer import Certificate
 from mace.errors import CertificateError, MaceError
-from mace.explain.one_goal import DIFFERENT
+from mace.explain.sets.one_goal import DIFFERENT
 from mace.problem.diversity import Diversity, diversity_of
 from mace.problem.exclusions import AvoidBox
 from mace.proofs.check import check_file

@@ -32,7 +32,7 @@ from mace.proofs.reader import MODEL
 from mace.tables.table import Formula, Table
 
 if TYPE_CHECKING:
-    from mace.explain.proved import Proved
+    from mace.explain.proved.bound import Proved
     from mace.problem.question import Question
 
 # Quotes inside a JSON text are escaped, so this stands for the field itself.

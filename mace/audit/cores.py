@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from mace.audit.record import Record
-from mace.explain.subsets import spared
+from mace.explain.combinatorics.subsets import spared
 
 if TYPE_CHECKING:
     from mace.audit.task import Query, Task

@@ -25,9 +25,9 @@ from mace.base.deadline import Deadline, TimeOverError, now
 from mace.base.exact import above, below, rounded_text
 from mace.base.values import for_json
 from mace.errors import CertificateError, FileError, MaceError, RowError
-from mace.explain.assemble import WRITTEN_LATER
-from mace.explain.confirmation import Unsettled
+from mace.explain.deployed.confirmation import Unsettled
 from mace.explain.explainer import Explainer
+from mace.explain.nearest.assemble import WRITTEN_LATER
 from mace.solve.compiled import read_at_once
 from mace.space.feature import Change
 from mace.tables.table import Formula, Label

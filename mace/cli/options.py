@@ -134,7 +134,7 @@ class Given(Trained):
             dataset = datasets.load(self.data)
             return dataset.X, read_space(self.space) if self.space else dataset.space
         from mace.cli.table import as_declared, read_rows
-        from mace.explain.inferred import to_check
+        from mace.explain.reading.inferred import to_check
 
         known = f"Data sets by name: {', '.join(datasets.NAMES)}."
         frame = read_rows(self.data, meant(self.data, datasets.NAMES, known))
@@ -162,7 +162,7 @@ class Given(Trained):
 
     def _taken(self, frame: pd.DataFrame) -> tuple[list[Any], list[str]]:
         """The columns that the model was fitted on, if the table has them all, and the others."""
-        from mace.explain.inferred import columns_of, spelled_by
+        from mace.explain.reading.inferred import columns_of, spelled_by
 
         names = list(frame.columns)
         if self.model is None:
@@ -188,7 +188,7 @@ def _told(space: Space, data: str) -> list[str]:
     """What was taken for granted, a line a feature; of many features how many of each kind."""
     from collections import Counter
 
-    from mace.explain.inferred import to_check
+    from mace.explain.reading.inferred import to_check
 
     inspect = f"mace inspect --data {shlex.quote(data)}"
     otherwise = f"to say otherwise: {inspect} --save space.toml, edit it, and --space space.toml"

@@ -11,7 +11,7 @@ from mace.cli.output import say
 from mace.errors import CertificateError, FileError
 
 if TYPE_CHECKING:
-    from mace.explain.proved import Proved
+    from mace.explain.proved.bound import Proved
 
 
 WRITTEN = "certificate written to {path}; check it with: mace check {path}"

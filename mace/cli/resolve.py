@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mace.explain.explainer import Explainer
-    from mace.explain.unread import Unread
+    from mace.explain.unread.explainer import Unread
     from mace.problem.question import Question
     from mace.space.space import Space
     from mace.worlds.world import World

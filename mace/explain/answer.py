@@ -20,8 +20,8 @@ from mace.base.formats import schema_of
 from mace.base.values import for_json
 from mace.base.views import Plot, view
 from mace.errors import MaceError
-from mace.explain.level import Level
-from mace.explain.proved import Proved
+from mace.explain.proved.bound import Proved
+from mace.explain.proved.level import Level
 from mace.solve.driver import OracleCall
 from mace.solve.status import Status
 from mace.space.space import Space
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from mace.explain.judge import Outcomes
-    from mace.explain.together import Together
+    from mace.explain.deployed.judge import Outcomes
+    from mace.explain.proved.together import Together
     from mace.problem.around import Around
     from mace.problem.proof import Proof
     from mace.problem.question import Question

@@ -28,20 +28,20 @@ from mace.base.escape import short
 from mace.base.frames import check_read
 from mace.base.views import view
 from mace.errors import MaceError, ModelError
-from mace.explain import own_frame
 from mace.explain.answer import Answer
-from mace.explain.assemble import answer_of
-from mace.explain.beside import Beside
-from mace.explain.confirmation import Confirmation, Unsettled
-from mace.explain.frames import answers_of
-from mace.explain.inferred import inferred
-from mace.explain.judge import Judge, of_probability
-from mace.explain.levels import by_priority
-from mace.explain.reading import read_model
-from mace.explain.recall import read
-from mace.explain.row_solver import RowSolver
-from mace.explain.search import Search, Searched
-from mace.explain.settings import GoalSpec, Settings
+from mace.explain.deployed.confirmation import Confirmation, Unsettled
+from mace.explain.deployed.judge import Judge, of_probability
+from mace.explain.nearest.assemble import answer_of
+from mace.explain.nearest.levels import by_priority
+from mace.explain.nearest.row_solver import RowSolver
+from mace.explain.nearest.search import Search, Searched
+from mace.explain.proposing.beside import Beside
+from mace.explain.reading import own_frame
+from mace.explain.reading.frames import answers_of
+from mace.explain.reading.inferred import inferred
+from mace.explain.reading.models import read_model
+from mace.explain.reading.recall import read
+from mace.explain.reading.settings import GoalSpec, Settings
 from mace.problem import missing
 from mace.problem.another import exclusion, least_apart
 from mace.problem.distance import DistanceError, DistanceProgram
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mace.explain.menu import Menu
-    from mace.explain.proposing import Proposed
+    from mace.explain.proposing.alone import Proposed
 
 MOST_ANSWERS = 1_000_000
 SHARE = 0.5  # what one of several points may use of the time left for them: the first one is what the others rest on
@@ -333,7 +333,7 @@ class Explainer:
         The same `random_state` gives the same answer, unless the time limit ends it.
         Raises MaceError where the proposer does not take the question, and as `explain`.
         """
-        from mace.explain.proposing import propose
+        from mace.explain.proposing.alone import propose
 
         draft = self._draft(x, most_changes)
         question = self._aimed(draft, goal, Confirmation(self.judge).decision(draft, draft.start))
@@ -415,7 +415,7 @@ __all__ = ["DistanceSpec", "Explainer", "GoalSpec", "read_distance", "read_model
 def _as_a_set(
     question: Question, diversity: object, count: int, search: Search, confirmation: Confirmation, limits: Limits
 ) -> Answer:
-    from mace.explain.set_answer import set_answer  # late: few ask for a set
+    from mace.explain.sets.answer import set_answer  # late: few ask for a set
 
     return set_answer(question, diversity_of(diversity), count, search, confirmation, limits)
 

@@ -12,7 +12,7 @@ from mace.base.deadline import Deadline, stoppable
 from mace.errors import MaceError, UnreadableError
 from mace.explain.answer import Answer
 from mace.explain.explainer import Explainer
-from mace.explain.inferred import inferred
+from mace.explain.reading.inferred import inferred
 from mace.problem.distance import DistanceError
 from mace.problem.objectives import DistanceSpec, ObjectiveSpec
 from mace.search.blackbox import BlackBox
@@ -21,7 +21,7 @@ from mace.space.space import Space
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mace.explain.unread import Unread
+    from mace.explain.unread.explainer import Unread
 
 
 def explainer_of(
@@ -56,7 +56,7 @@ def explainer_of(
         frame, space, assumed = inferred(model, space)
         notes += assumed
         shared["background"] = frame if background is None else background
-    from mace.explain.unread import Unread
+    from mace.explain.unread.explainer import Unread
 
     return Unread(model, space, notes=notes, **shared)
 

@@ -28,8 +28,8 @@ from mace.base.values import for_json
 from mace.base.views import Plot, view
 from mace.errors import MaceError
 from mace.explain.answer import Counterfactual
-from mace.explain.assemble import doubts
-from mace.explain.level import Level
+from mace.explain.nearest.assemble import doubts
+from mace.explain.proved.level import Level
 from mace.problem import missing
 from mace.problem.distance import Distance, DistanceError
 from mace.problem.objectives import ObjectiveSpec, Priority, Shortfall, bounded, each_change, value_of
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mace.explain.explainer import Explainer, GoalSpec
-    from mace.explain.search import Searched
+    from mace.explain.nearest.search import Searched
     from mace.problem.exclusions import Avoid
     from mace.problem.question import Question
     from mace.space.axes import Point

@@ -5,7 +5,7 @@ Out: a `Menu`: for every minimal set of features that suffices the nearest chang
      value may move (`mace.explain.safe`); and every maximal set that does not suffice, whatever becomes of it.
 Promise: each "suffices" was run through the deployed model, each "nearest" and each "cannot" has a certificate. Where
 nothing is `undecided`, every set of features holds one of the ways or lies in one of the others: there are no more.
-How: `mace.explain.subsets`; the question about a set is the question itself with all other features held.
+How: `mace.explain.combinatorics.subsets`; the question about a set is the question itself with all other features held.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from mace.base.values import for_json
 from mace.base.views import view
 from mace.errors import GoalError
 from mace.explain.answer import Answer
-from mace.explain.assemble import answer_of
-from mace.explain.row_solver import RowSolver
+from mace.explain.combinatorics.subsets import Reply, all_subsets
+from mace.explain.nearest.assemble import answer_of
+from mace.explain.nearest.row_solver import RowSolver
+from mace.explain.nearest.search import Searched
 from mace.explain.safe import BoxesAround, Safe
-from mace.explain.search import Searched
-from mace.explain.subsets import Reply, all_subsets
 from mace.problem.objectives import Priority
 from mace.problem.question import Question
 from mace.solve.driver import pull_back

@@ -8,8 +8,8 @@ point's own values. The box is `largest` where no side of it can be moved on its
 which the deployed model was asked and had something else.
 How: the same refutation, asked of a box about the opposite goal. First the largest cube around the point, then each
 side as far as it goes; a side ends right before the nearest value at which the goal is lost. Then the box of most
-combinations of values is sought that holds none of the points met on the way (`mace.explain.boxes`), and asked about:
-what it holds that lacks the goal is one more such point. Where there is no such point it is `most`.
+combinations of values is sought that holds none of the points met on the way (`combinatorics/boxes.py`), and asked
+about: what it holds that lacks the goal is one more such point. Where there is no such point it is `most`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from typing import Any
 from mace.base.exact import farthest_holding
 from mace.errors import GoalError
 from mace.explain.answer import Answer
-from mace.explain.assemble import answer_of
-from mace.explain.boxes import Largest, size
-from mace.explain.confirmation import Confirmation
-from mace.explain.search import Search, Searched
+from mace.explain.combinatorics.boxes import Largest, size
+from mace.explain.deployed.confirmation import Confirmation
+from mace.explain.nearest.assemble import answer_of
+from mace.explain.nearest.search import Search, Searched
 from mace.problem.distance import Norm
 from mace.problem.goal_decision import lower
 from mace.problem.goals import Between, Classes, Probability, Value, Wanted

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from mace.explain.settings import GoalSpec
+    from mace.explain.reading.settings import GoalSpec
     from mace.problem.objectives import DistanceSpec
 
 

@@ -17,7 +17,7 @@ from mace.space.space import Space
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mace.explain.settings import GoalSpec
+    from mace.explain.reading.settings import GoalSpec
 
 
 def valid(model: object, space: Space, counterfactuals: pd.DataFrame, goal: GoalSpec) -> NDArray[np.bool_]:

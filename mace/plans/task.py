@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from mace.errors import MaceError
+from mace.explain.deployed.judge import Judge
 from mace.explain.explainer import Explainer
-from mace.explain.judge import Judge
 from mace.problem.budget import Budget
 from mace.problem.distance import Norm
 from mace.problem.question import Question

@@ -26,7 +26,7 @@ from mace.space.feature import Feature
 from mace.space.space import Space
 
 if TYPE_CHECKING:
-    from mace.explain.proposing import Proposed
+    from mace.explain.proposing.alone import Proposed
 
 SOURCE = '"Counterfactuals with Constraint Solvers" (TrustyAI), acceptance cases'
 TITLE = "Cases T1 to T7 by tabu search, beside the proved answers"

@@ -6,7 +6,7 @@ Out: True or False where every computation that the library may do gives it; Non
 Promise: this is the only reading of a row. Question, provers, solvers, judge, readers and the writer of
 certificates ask here; `proofs/check.py`, which shares no code with anything, has the only other one, and accepts as a
 witness just the points for which this is True. What is None is for the deployed model itself to say
-(`mace.explain.judge`).
+(`mace.explain.deployed.judge`).
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 import mace
-from mace.explain import recall
 from mace.explain.explainer import Explainer
+from mace.explain.reading import recall
 from mace.space.space import Space
 from tests.bench.ensembles import mixed
 from tests.bench.ensembles import models as trees

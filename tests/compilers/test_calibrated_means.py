@@ -24,8 +24,8 @@ import mace
 from mace.base.deadline import NEVER
 from mace.compilers import deployed, read
 from mace.errors import CertificateError, GoalError, ModelError
-from mace.explain.averaged import MOST_TOGETHER, Refined, refined
-from mace.explain.members import by_members
+from mace.explain.probabilities.means import MOST_TOGETHER, Refined, refined
+from mace.explain.probabilities.members import by_members
 from mace.problem.goal_decision import lower
 from mace.problem.goal_means import Condition, Piece, conditions_of, covered, line_above, whole_of
 from mace.problem.goal_rises import functions
@@ -252,8 +252,8 @@ def test_where_the_search_by_members_stalls_pieces_have_the_same_answer(
         asked.append(refined(*given))
         return asked[-1]
 
-    monkeypatch.setattr("mace.explain.search.PATIENCE", patience)
-    monkeypatch.setattr("mace.explain.search.refined", noted)
+    monkeypatch.setattr("mace.explain.nearest.search.PATIENCE", patience)
+    monkeypatch.setattr("mace.explain.nearest.search.refined", noted)
     model = fitted(base, method)
     explainer, p = mace.Explainer(model, SPACE, distance="l1"), model.predict_proba(WHOLE)[:, 1]
     for row in X.iloc[[0, 3]].to_dict("records"):
@@ -446,7 +446,7 @@ def test_pieces_raise_the_bound_of_what_one_proof_left_open() -> None:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_what_lost_its_certificate_says_why(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mace.explain.members.MOST_COVERING", 0)
+    monkeypatch.setattr("mace.explain.probabilities.members.MOST_COVERING", 0)
     model = fitted(MEMBERS[1], "isotonic")
     row = WHOLE[model.predict_proba(WHOLE)[:, 1] < 0.4].iloc[7]
     asked = {} if count == 1 else {"count": count, "together": True, "diversity": "points"}

@@ -25,9 +25,9 @@ from mace.compilers.enclosures.steps import step_function
 from mace.compilers.library import is_a
 from mace.errors import UnreadableError
 from mace.explain.answer import Answer
-from mace.explain.enclosed import Said, agrees
 from mace.explain.explainers import explainer_of
-from mace.explain.unread import Unread
+from mace.explain.unread.enclosed import Said, agrees
+from mace.explain.unread.explainer import Unread
 from mace.problem.around import Neighbourhood
 from mace.problem.distance import norm
 from mace.search.blackbox import Calls
@@ -123,7 +123,7 @@ def test_a_machine_over_raw_columns_is_answered_as_by_every_point(rows: pd.DataF
 
 @pytest.mark.slow
 def test_problems_end_as_asking_about_every_point() -> None:
-    with mock.patch("mace.explain.unread.MOST", 0):
+    with mock.patch("mace.explain.unread.explainer.MOST", 0):
         ended = agree(FAMILIES["boxes-SVC-poly"], range(200, 203), ("auto",))
     assert sum(ended.values()) == 3
 
@@ -152,7 +152,7 @@ def test_what_boxes_proved_is_told_while_the_search_goes_on(rows: pd.DataFrame, 
     model = machine(rows, labels, sklearn("svm.SVC"))
     told: list[float] = []
     said = Said(None, "unknown", Fraction(1, 1024), "time limit", "")
-    with mock.patch("mace.explain.enclosed.Boxes.bounded", return_value=said):
+    with mock.patch("mace.explain.unread.enclosed.Boxes.bounded", return_value=said):
         answer = mace.explain(model, SPACE, ROW, callback=lambda bracket: told.append(float(bracket.lower)))
     assert answer.exact_lower_bound == Fraction(1, 1024) and told and set(told) == {1 / 1024}
 
@@ -183,7 +183,7 @@ def test_bounds_are_compared_with_the_model_within_the_time_limit(rows: pd.DataF
     calls = Calls(explainer.box, Chart(Neighbourhood(SPACE, SPACE.axes(ROW), norm("l1", 4))))
     with pytest.raises(TimeOverError, match="comparing the bounds"):
         agrees(explainer.enclosure, calls, late)
-    with mock.patch("mace.explain.unread.agrees", side_effect=TimeOverError("time limit (1 s)")):
+    with mock.patch("mace.explain.unread.explainer.agrees", side_effect=TimeOverError("time limit (1 s)")):
         answer = mace.explain(model, SPACE, ROW)
     assert answer.status == "bounded" and answer.lower_bound == 0
     assert any("are not used: time limit (1 s)" in note for note in answer.notes)

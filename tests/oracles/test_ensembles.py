@@ -13,7 +13,7 @@ from mace.base.deadline import NEVER, Deadline
 from mace.certify.elaboration import of_trees
 from mace.certify.writer import certificate
 from mace.errors import ModelError
-from mace.explain import proved
+from mace.explain.proved import bound
 from mace.explain.run import explain
 from mace.problem.distance import Norm, norm
 from mace.problem.exclusions import AvoidBox, AvoidPoint
@@ -284,7 +284,7 @@ def test_columns_computed_from_features_are_cut_where_the_test_changes(chain: tu
 def test_a_shorter_proof_is_looked_for_in_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     task = problem("forest-10x6", rows=3)
     found = explain(task.model, task.space, task.rows[2], goal=1, timeout=60)
-    monkeypatch.setattr(proved, "LONG_PROOF", 1)
+    monkeypatch.setattr(bound, "LONG_PROOF", 1)
     asked: list[float | None] = []
 
     def nothing(question: Question, claim: Fraction | None, most: int, deadline: Deadline) -> None:

@@ -18,7 +18,7 @@ from sklearn.ensemble import RandomForestClassifier
 from mace import Explainer, Space, explain
 from mace.base.deadline import NEVER, Deadline
 from mace.certify.writer import certificate
-from mace.explain import proved
+from mace.explain.proved import bound
 from mace.problem.distance import Norm, norm
 from mace.problem.proof import Priced
 from mace.problem.question import Question
@@ -315,7 +315,7 @@ def test_what_prices_prove_is_not_searched_once_more_for_a_certificate(
     task = problem("forest-10x6", 1)
     found = explain(task.model, task.space, task.rows[0], goal=1)
     assert any(isinstance(node, Priced) for node in found.proof or ())
-    monkeypatch.setattr(proved, "LONG_PROOF", 1)
+    monkeypatch.setattr(bound, "LONG_PROOF", 1)
     monkeypatch.delattr(shorter, "shorter")
     assert found.certificate.check().accepted
 

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 import mace
 from mace.base.deadline import NEVER, Deadline
 from mace.certify.writer import certificate
-from mace.explain import proved
+from mace.explain.proved import bound
 from mace.problem.question import Question
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.ensembles.shortening import hoisting
@@ -92,7 +92,7 @@ def test_a_long_proof_becomes_shorter(monkeypatch: pytest.MonkeyPatch) -> None:
     model, space, row = hard()
     answer = mace.explain(model, space, row, goal=True)
     assert answer.status == "optimal" and answer.proof is not None
-    monkeypatch.setattr(proved, "LONG_PROOF", 100)
+    monkeypatch.setattr(bound, "LONG_PROOF", 100)
     short = answer.short_proof()
     assert 1.5 * len(short) < len(answer.proof)
     assert answer.certificate.check().accepted
@@ -101,7 +101,7 @@ def test_a_long_proof_becomes_shorter(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_that_a_leaf_is_not_reached_is_said_once_at_the_largest_box(monkeypatch: pytest.MonkeyPatch) -> None:
     model, space, row = hard()
     answer = mace.explain(model, space, row, goal=True)
-    monkeypatch.setattr(proved, "LONG_PROOF", 100)
+    monkeypatch.setattr(bound, "LONG_PROOF", 100)
     made = answer.certificate
     monkeypatch.setattr(hoisting, "hoisted", lambda ground, reached, steps, path, limit, pruned: pruned)
     before = answer.certificate

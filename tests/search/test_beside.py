@@ -15,8 +15,8 @@ from sklearn.ensemble import RandomForestClassifier
 import mace
 from mace.base.deadline import Deadline
 from mace.errors import MaceError
-from mace.explain.beside import Nearest, Own, Pace, Told
-from mace.explain.proposer_task import task_of
+from mace.explain.proposing.beside import Nearest, Own, Pace, Told
+from mace.explain.proposing.task import task_of
 from mace.problem.question import Question
 from mace.search.neighbourhoods import Neighbourhoods
 from mace.search.protocol import Batches, Effort, Run, Task
@@ -175,7 +175,7 @@ def test_what_a_proposer_takes_is_no_time_of_the_provers_limit_and_in_vain_it_ta
 
 def test_a_rest_ends_when_the_other_threads_have_had_it_or_with_the_prover(monkeypatch: pytest.MonkeyPatch) -> None:
     others, waits = iter([5.0, 5.0, 5.5, 7.25, 0.0, 0.0, 0.0, 0.0]), list[float]()
-    monkeypatch.setattr("mace.explain.beside._elsewhere", lambda: next(others))
+    monkeypatch.setattr("mace.explain.proposing.beside._elsewhere", lambda: next(others))
     pace = Pace()
     monkeypatch.setattr(pace._prover_ended, "wait", lambda seconds: waits.append(seconds) or seconds == 3)
     pace._rest(2.0)

@@ -19,9 +19,9 @@ from mace.compilers.enclosures import functions
 from mace.compilers.enclosures.bounds import over
 from mace.compilers.enclosures.ranges import Ball, Floats, Range
 from mace.compilers.enclosures.registry import enclosed
-from mace.explain.enclosed import GAP, Boxes, Said
 from mace.explain.explainers import explainer_of
-from mace.explain.unread import Unread
+from mace.explain.unread.enclosed import GAP, Boxes, Said
+from mace.explain.unread.explainer import Unread
 from mace.problem.around import Neighbourhood
 from mace.problem.distance import norm
 from mace.problem.goals import Classes
@@ -296,7 +296,7 @@ def test_weights_that_differ_much_are_told_apart() -> None:
 @pytest.mark.parametrize("diversity", ["features", "points", 0.05])
 def test_further_answers_are_bounded_as_the_first_one_is(diversity: Any) -> None:
     """Boxes were not used where anything is excluded: later answers were found by search alone, and one was missed."""
-    from mace.explain import unread
+    from mace.explain.unread import explainer
 
     rng, n = np.random.default_rng(1), range(9)
     rows = pd.DataFrame(itertools.product(n, n, n), columns=["a", "b", "c"])
@@ -305,7 +305,7 @@ def test_further_answers_are_bounded_as_the_first_one_is(diversity: Any) -> None
     model = sklearn("svm.SVC", C=10.0).fit(rows.iloc[some].to_numpy(), labels[some])
     space = Space([Feature(name, "integer", 0, 8) for name in rows])
     start = {"a": 4, "b": 5, "c": 3}
-    with mock.patch.object(unread, "MOST", 0):
+    with mock.patch.object(explainer, "MOST", 0):
         answer = mace.explain(
             model, space, start, goal=True, count=4, diversity=diversity, rules=["a + b <= 11 or c == 3"]
         )

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mace.explain import recall
+from mace.explain.reading import recall
 from mace.solve.protocol import Limits
 from mace.space.feature import Feature
 from mace.space.space import Space

@@ -14,7 +14,7 @@ from mace.audit.task import Query, Task
 from mace.base.deadline import Deadline
 from mace.base.exact import above, below, exact, rounded_text
 from mace.explain.explainer import Explainer
-from mace.explain.proposer_task import task_of
+from mace.explain.proposing.task import task_of
 from mace.problem.question import Question
 from mace.search.swarm import Swarm, room
 from mace.space.axes import Axis, GridAxis

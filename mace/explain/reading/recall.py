@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mace.base.classes import package_of
-from mace.explain.reading import read_encoded, read_model, read_pipeline
+from mace.explain.reading.models import read_encoded, read_model, read_pipeline
 from mace.space.space import Space
 from mace.tables.table import Table
 

@@ -1,6 +1,6 @@
 """Proposers on models that were read: what a heuristic finds, confirmed by the deployed model, and nothing proved.
 
-In:  a question about a row, the deployed model (`mace.explain.judge`), a proposer and what it may spend.
+In:  a question about a row, the deployed model (`mace.explain.deployed.judge`), a proposer and what it may spend.
 Out: `Proposed`: the counterfactual, the points that the proposer takes for several, the stream of what it found.
 Promise: every point was accepted by the deployed model, asked as for any other answer.
 """
@@ -13,9 +13,9 @@ from fractions import Fraction
 
 from mace.base.deadline import now
 from mace.explain.answer import Counterfactual, counterfactual_at
-from mace.explain.confirmation import Confirmation
-from mace.explain.judge import Judge
-from mace.explain.proposer_task import task_of
+from mace.explain.deployed.confirmation import Confirmation
+from mace.explain.deployed.judge import Judge
+from mace.explain.proposing.task import task_of
 from mace.problem.question import Question
 from mace.search.chart import Floats
 from mace.search.protocol import Effort, Proposal, Proposer, Run

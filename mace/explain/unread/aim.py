@@ -12,7 +12,7 @@ from mace.base.escape import short
 from mace.base.suggestions import among
 from mace.base.values import plain
 from mace.errors import GoalError
-from mace.explain.settings import GoalSpec
+from mace.explain.reading.settings import GoalSpec
 from mace.problem.goal_text import parse, wanted
 from mace.problem.goals import Margin, Probability, Value
 from mace.search.aims import Aim, GoalAim, Targets, TargetsAim

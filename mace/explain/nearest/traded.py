@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from mace.base.exact import exact, nearest
-from mace.explain.search import Searched
+from mace.explain.nearest.search import Searched
 from mace.problem.distance import Norm
 from mace.problem.question import Question
 from mace.problem.sums import sum_of

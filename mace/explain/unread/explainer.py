@@ -28,15 +28,16 @@ from mace.compilers.pipeline.rows import frame_of, markers_of
 from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.registry import names_known, types_asked
 from mace.errors import MaceError, ModelError
-from mace.explain import own_frame, unread_words
 from mace.explain.answer import UNREAD, Answer, Counterfactual, counterfactual_at
-from mace.explain.enclosed import BOXES, GAP, Boxes, about_probabilities, agrees, enclosure_of, takes
-from mace.explain.enclosed import Said as BoxesSaid
-from mace.explain.frames import answers_of
-from mace.explain.level import Level
-from mace.explain.proposer_task import places_of
-from mace.explain.settings import GoalSpec
-from mace.explain.unread_goal import aim_of
+from mace.explain.proposing.task import places_of
+from mace.explain.proved.level import Level
+from mace.explain.reading import own_frame
+from mace.explain.reading.frames import answers_of
+from mace.explain.reading.settings import GoalSpec
+from mace.explain.unread import words
+from mace.explain.unread.aim import aim_of
+from mace.explain.unread.enclosed import BOXES, GAP, Boxes, about_probabilities, agrees, enclosure_of, takes
+from mace.explain.unread.enclosed import Said as BoxesSaid
 from mace.problem.another import exclusion, no_other
 from mace.problem.around import Neighbourhood
 from mace.problem.missing import settled
@@ -374,8 +375,8 @@ class _Search:
         score = found.score or (found.missed.score if found.missed else None)
         point = found.point or (found.missed.point if found.missed else self.around.start)
         # Points that are not valid were compared by distances of nine digits: beyond those nothing is proved of them.
-        proved = 0 if not is_final(found.status) else len(unread_words.LEVELS) if found.point else unread_words.VALID
-        return unread_words.levels(score, self.around.distance_of(point), proved) if self.levelled else []
+        proved = 0 if not is_final(found.status) else len(words.LEVELS) if found.point else words.VALID
+        return words.levels(score, self.around.distance_of(point), proved) if self.levelled else []
 
     def _made(self, found: Sequence[_Found], count: int, ending: str, text: str, decision: Any, calls: int) -> Answer:
         """What was found, as an answer; where it is less than `count`, `ending` says why."""
@@ -392,7 +393,7 @@ class _Search:
             notes.append(f"{len(shown)} of {count} answers found ({ending})")
         missed = first.missed
         if missed is not None and not shown and (self.levelled or missed.point != around.start):
-            notes.append(unread_words.nearest_miss(around, missed))
+            notes.append(words.nearest_miss(around, missed))
         if self.calls.failed:
             notes.append(f"{self.calls.failed} calls failed on the way and were made again")
         return Answer(
@@ -403,7 +404,7 @@ class _Search:
             start=around.values(around.start),
             goal=text,
             distance_name=around.distance.name,
-            oracle=unread_words.oracle(first.note, self.proposer.name),
+            oracle=words.oracle(first.note, self.proposer.name),
             why=first.why,
             seconds=0.0,
             trace=self.trace,

@@ -25,7 +25,7 @@ from mace.tables.table import Formula, Network
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mace.explain.judge import Judge
+    from mace.explain.deployed.judge import Judge
 
 ROWS = 40  # that are compared: where a step computes in another type, nearly every row shows it
 SAME = 1e-11  # of the largest number in its column: how far the same products may lie apart in two orders of summation

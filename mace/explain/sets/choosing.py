@@ -1,7 +1,7 @@
 """K answers at once: the least sum of distances under conditions on every two, by branch and bound over regions.
 
 In:  a question, a `Diversity`, and `Search`, which finds the nearest point of a question.
-Out: `Together` (`mace.explain.together`): the points, bounds on the sum, and the facts that bound it.
+Out: `Together` (`mace.explain.proved.together`): the points, bounds on the sum, and the facts that bound it.
 Promise: every set of K points that meets the conditions has a sum of at least `lower`; `points` is one with `upper`.
 
 The space is bounded region by region: the nearest point of all, then the nearest outside a box around it, and so on,
@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from mace.base.deadline import TimeOverError
 from mace.certify.sets import Fact
-from mace.explain.narrowed import Narrowed, narrow
-from mace.explain.together import Together
+from mace.explain.proved.together import Together
+from mace.explain.sets.narrowed import Narrowed, narrow
 from mace.problem.distance import Norm
 from mace.problem.diversity import Diversity
 from mace.problem.exclusions import AvoidBox

@@ -22,9 +22,9 @@ from math import inf
 from typing import NamedTuple
 
 from mace.base.deadline import Clock, now
-from mace.explain.confirmation import Confirmation
-from mace.explain.judge import Judge
-from mace.explain.proposer_task import task_of
+from mace.explain.deployed.confirmation import Confirmation
+from mace.explain.deployed.judge import Judge
+from mace.explain.proposing.task import task_of
 from mace.problem.question import Question
 from mace.search.chart import Floats
 from mace.search.protocol import Effort, Proposer, Run

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mace.explain.answer import Counterfactual
-from mace.explain.assemble import counterfactual_of
-from mace.explain.confirmation import Confirmation
-from mace.explain.levels import by_priority
-from mace.explain.search import Search, Searched
+from mace.explain.deployed.confirmation import Confirmation
+from mace.explain.nearest.assemble import counterfactual_of
+from mace.explain.nearest.levels import by_priority
+from mace.explain.nearest.search import Search, Searched
 from mace.problem.distance import Distance
 from mace.problem.objectives import Priority, Shortfall
 from mace.problem.question import Question

@@ -1,6 +1,6 @@
 """Objectives in order of priority: each is minimised over the points that keep to what the earlier ones allow.
 
-In:  a question, its priorities, and how answers are looked for (`mace.explain.search`).
+In:  a question, its priorities, and how answers are looked for (`mace.explain.nearest.search`).
 Out: `Searched`: the point of the last level, the bracket of the first distance, and every level's own bounds and proof.
 Promise: a level's bound holds for all points that keep to the earlier levels, with their tolerance, at what these
 reached. A limit that is reached leaves this level, and no other, without its proof; the point is that of the last.
@@ -23,11 +23,11 @@ from typing import NamedTuple
 from mace.base.deadline import TimeOverError, now
 from mace.base.exact import nearest
 from mace.certify.recheck import read
-from mace.explain.confirmation import Confirmation
-from mace.explain.level import Level
-from mace.explain.miss import least_shortfall, shortfall_at
-from mace.explain.search import Search, Searched, nothing_less
-from mace.explain.traded import Trade
+from mace.explain.deployed.confirmation import Confirmation
+from mace.explain.nearest.search import Search, Searched, nothing_less
+from mace.explain.nearest.shortfall import least_shortfall, shortfall_at
+from mace.explain.nearest.traded import Trade
+from mace.explain.proved.level import Level
 from mace.problem.distance import Distance, Norm
 from mace.problem.goals import Wanted
 from mace.problem.objectives import Priority, Shortfall, bounded, each_change, value_of

@@ -18,7 +18,7 @@ from mace.solve.status import Status
 if TYPE_CHECKING:
     from mace.certify.record import SolverCertificate
     from mace.certify.writer import Certificate
-    from mace.explain.together import Together
+    from mace.explain.proved.together import Together
     from mace.problem.proof import Proof
     from mace.problem.question import Question
 

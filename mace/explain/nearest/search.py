@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from mace.base.deadline import NEVER, Deadline
 from mace.certify.recheck import Read, read
-from mace.explain.averaged import Asks, refined
-from mace.explain.beside import Beside, Nearest, Told
-from mace.explain.confirmation import Confirmation
-from mace.explain.judge import Judge
-from mace.explain.level import Level
-from mace.explain.members import Members, by_members
-from mace.explain.probable import touched, well_inside
+from mace.explain.deployed.confirmation import Confirmation
+from mace.explain.deployed.judge import Judge
+from mace.explain.probabilities.means import Asks, refined
+from mace.explain.probabilities.members import Members, by_members
+from mace.explain.probabilities.softmax import touched, well_inside
+from mace.explain.proposing.beside import Beside, Nearest, Told
+from mace.explain.proved.level import Level
 from mace.problem.distance import Distance, DistanceError, NearestRow, is_measured
 from mace.problem.goal_means import is_mean
 from mace.problem.goals import Classes, Margin, Wanted

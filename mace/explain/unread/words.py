@@ -1,4 +1,4 @@
-"""What an answer of `unread.py` says beside its points: who gave the bound, the levels, the nearest miss.
+"""What an answer says beside its points of a model that is only asked: who gave the bound, the levels, the miss.
 
 In:  the score of a point, or a proposal that misses the goal.    Out: texts and levels for people.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mace.explain.enclosed import BOXES
-from mace.explain.level import Level
+from mace.explain.proved.level import Level
+from mace.explain.unread.enclosed import BOXES
 from mace.problem.around import Neighbourhood
 from mace.search.protocol import Proposal
 from mace.search.score import Score

@@ -6,8 +6,8 @@ Promise: what has the question's goal has that of all facts. A fact that was pro
 told by these, loses its proof and says why.
 
 A search closes in on the goal near the nearest point: a mean of trees is told by comparisons that leave out what was
-refuted there (`averaged`), a probability of several classes by half-spaces that touch it there (`probable`). Together
-they say more than each, so that each proof holds of all of them.
+refuted there (`members.py` of `mace/explain/probabilities/`), a probability of several classes by half-spaces that
+touch it there (`softmax.py`). Together they say more than each, so that each proof holds of all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from mace.base.deadline import Deadline
 from mace.certify.sets import Fact
-from mace.explain.members import under, without
+from mace.explain.probabilities.members import under, without
 from mace.problem.goal_means import whole_of
 from mace.problem.proof import Dual, Multipliers, ProofNode, Tighten
 from mace.problem.question import Question

@@ -18,9 +18,9 @@ from typing import NamedTuple
 from mace.base.deadline import now
 from mace.base.exact import exact, nearest
 from mace.certify.recheck import read
-from mace.explain.confirmation import Confirmation
-from mace.explain.level import Level
-from mace.explain.search import Search
+from mace.explain.deployed.confirmation import Confirmation
+from mace.explain.nearest.search import Search
+from mace.explain.proved.level import Level
 from mace.problem.distance import Norm
 from mace.problem.goal_decision import lower_or_all
 from mace.problem.goals import Probability, Wanted

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mace.explain.averaged import Asks
+from mace.explain.probabilities.means import Asks
 from mace.problem.goal_decision import lower
 from mace.problem.goal_softmax import at_least, inside, touching
 from mace.problem.goals import Between, Probability

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from mace.certify.statement import unwritable
 from mace.explain.answer import Answer, Counterfactual, counterfactual_at
-from mace.explain.judge import Judge
-from mace.explain.proved import LONG_PROOF
-from mace.explain.search import Searched
+from mace.explain.deployed.judge import Judge
+from mace.explain.nearest.search import Searched
+from mace.explain.proved.bound import LONG_PROOF
 from mace.problem import missing
 from mace.problem.another import no_other
 from mace.problem.exclusions import Avoid, AvoidBox

@@ -1,6 +1,6 @@
 """A question about a row as proposers take it: the task, and the deployed model as they ask it.
 
-In:  a question, the deployed model (`mace.explain.judge`), and how many rows it may be asked about.
+In:  a question, the deployed model (`mace.explain.deployed.judge`), and how many rows it may be asked about.
 Out: `Task` (`mace.search.protocol`).
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from mace.base.arguments import names
 from mace.base.deadline import NEVER, Deadline
-from mace.explain.judge import Judge, of_probability
+from mace.explain.deployed.judge import Judge, of_probability
 from mace.problem.goals import Classes, Margin
 from mace.problem.question import Question
 from mace.problem.shortfall import LEAST_MISSED, shortfalls

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import NowhereError
-from mace.explain.averaged import Asks, about_two, nearer, within
+from mace.explain.probabilities.means import Asks, about_two, nearer, within
 from mace.problem.goal_means import Piece, conditions_of, is_mean, nowhere, stated, whole_of
 from mace.problem.goals import Classes, Probability
 from mace.problem.proof import Priced, Proof

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from mace.base.exact import shown_above, shown_below, text
-from mace.explain.proved import Proved
+from mace.explain.proved.bound import Proved
 from mace.solve.status import Status
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from mace.errors import MaceError
-from mace.explain.judge import Judge
+from mace.explain.deployed.judge import Judge
 from mace.problem.goals import Classes
 from mace.problem.question import Question
 from mace.space.axes import Point

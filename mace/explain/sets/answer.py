@@ -14,12 +14,12 @@ from fractions import Fraction
 from mace.certify.statement import certifiable
 from mace.errors import MaceError
 from mace.explain.answer import Answer, Counterfactual, counterfactual_at
-from mace.explain.assemble import doubts, noted
-from mace.explain.choosing import Choosing, InRegion
-from mace.explain.confirmation import Confirmation
-from mace.explain.one_goal import under_one_goal
-from mace.explain.search import Search, Searched
-from mace.explain.together import Together
+from mace.explain.deployed.confirmation import Confirmation
+from mace.explain.nearest.assemble import doubts, noted
+from mace.explain.nearest.search import Search, Searched
+from mace.explain.proved.together import Together
+from mace.explain.sets.choosing import Choosing, InRegion
+from mace.explain.sets.one_goal import under_one_goal
 from mace.problem import missing
 from mace.problem.diversity import Diversity
 from mace.problem.plausibility import said_of_rows

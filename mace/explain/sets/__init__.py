@@ -1,0 +1,1 @@
+"""Several counterfactuals that are found together: the least sum, by regions, and its facts under one goal."""

@@ -25,8 +25,8 @@ class VerdictFormat(str, Enum):
 
 def verify(
     given: Given,
-    network: Annotated[Path | None, typer.Argument(help="An .onnx file, for a property in VNN-LIB. Either may be gzipped (.gz).")] = None,
-    specification: Annotated[Path | None, typer.Argument(help="A property: a .vnnlib file.")] = None,
+    network: Annotated[Path | None, typer.Argument(help="For a property in VNN-LIB: .onnx or .onnx.gz.")] = None,
+    specification: Annotated[Path | None, typer.Argument(help="The property: .vnnlib or .vnnlib.gz.")] = None,
     property: Annotated[
         list[str] | None,
         typer.Option("--property", help='For instance "monotone(Income, increasing)". May be repeated.'),

@@ -33,8 +33,6 @@ REFUSED = {
     "a long exponent": ("(assert (<= X_0 1e999999999))", "5:17: `1e999999999` is neither"),
     "a product": ("(assert (<= (* Y_0 Y_1) 1))", "5:13: a product of variables is not linear"),
     "division by 0": ("(assert (<= (/ Y_0 0) 1))", "5:20: division by a variable or by 0"),
-    "two inputs": (BOX + "(assert (<= X_0 X_1))", "6:9: an inequality over several inputs together is not read"),
-    "input and output": (BOX + "(assert (<= X_0 Y_1))", "6:9: an inequality over inputs and outputs together"),
     "no bound": ("(assert (<= X_0 1))", "5:9: X_0 has no lower bound in this case"),
     "negation": ("(assert (not (<= X_0 1)))", "5:9: `not` is not read here"),
     "three terms": ("(assert (<= X_0 X_1 1))", "5:9: `<=` compares two terms, and is given 3"),
@@ -43,7 +41,8 @@ REFUSED = {
     "another name": ("(declare-const Z Real)", "5:16: `Z` is neither an input"),
     "declared twice": ("(declare-const X_0 Real)", "5:16: `X_0` is declared twice"),
     "a gap": ("(declare-const X_7 Real)", "1:1: X_2 is not declared, and X_7 is"),
-    "VNN-LIB 2": ("(vnnlib-version <2.0>)", "5:1: VNN-LIB 2 is not read"),
+    "version 3": ("(vnnlib-version <3.0>)", "5:1: only version 2 of VNN-LIB says its version"),
+    "two versions": ("(declare-network f (declare-input A real []) (declare-output B real []))", "5:1: .*two versions"),
     "another command": ("(push 1)", "5:1: `push` is not read"),
     "an atom": ("assert", "5:1: `assert` is not read"),
     "too many cases": ("(assert (or (<= Y_0 1) (<= Y_1 2)))" * 20, "5:9|multiplied out, this has 32,768 cases"),
@@ -55,6 +54,66 @@ def test_what_is_not_read_is_an_error_with_its_place(name: str) -> None:
     text, message = REFUSED[name]
     with pytest.raises(ProgramError, match=message):
         parse_property(DECLARED + text, "p.vnnlib")
+
+
+TENSORS = "(declare-network f (declare-input X float32 [1,2]) (declare-output Y float32 [2]))"
+REFUSED_TENSORS = {
+    "two networks": (TENSORS * 2, "1:83: a property about several networks is not read"),
+    "a copy": (TENSORS.replace(" f ", " f (equal-to g) "), "1:20: a property about several networks"),
+    "a hidden node": (TENSORS.replace(" f ", ' f (declare-hidden H real [1] "h") '), "1:20: .*hidden nodes"),
+    "two inputs": (TENSORS.replace(" f ", " f (declare-input A real [1]) "), "1:1: the network has 2 inputs"),
+    "no output": ("(declare-network f (declare-input X real [1]))", "1:1: the network has 0 outputs"),
+    "no name": (TENSORS.replace(" f ", " "), "1:1: a network has a name"),
+    "a kept value": (TENSORS.replace("[1,2]", "[1,2] initialized"), "1:20: an input that keeps the value of the file"),
+    "another type": (TENSORS.replace("X float32", "X int8"), "1:37: numbers of type int8 are not read"),
+    "no shape": (TENSORS.replace(" [1,2]", ""), "1:20: a tensor has a name, a type and a shape"),
+    "an open size": (TENSORS.replace("[1,2]", "[n,2]"), "1:20: a tensor has a name, a type and a shape"),
+    "nothing in it": (TENSORS.replace("[1,2]", "[0]"), r"1:45: a tensor of the shape \[0\] is not read"),
+    "too large": (TENSORS.replace("[1,2]", "[999999999,9]"), "1:45: a tensor of the shape"),
+    "one name twice": (TENSORS.replace("output Y", "output X"), "1:68: `X` is declared twice"),
+    "another part": (TENSORS.replace(" f ", " f (input A) "), "1:20: `input` is no part of a network"),
+    "too few places": (TENSORS + "(assert (<= X[0] 1))", r"1:95: an element of X, of the shape \[1,2\] has 2 places"),
+    "no place": (TENSORS + "(assert (<= X 1))", "1:95: an element of X, of the shape"),
+    "outside": (TENSORS + "(assert (<= X[0, 2] 1))", r"1:95: `X\[0, 2\]` is outside of X, of the shape \[1,2\]"),
+    "unknown": (TENSORS + "(assert (<= Z[0] 1))", r"1:95: `Z\[0\]` is neither a number nor a declared variable"),
+    "no bound": (TENSORS + "(assert (<= X[0,0] 1))", r"1:91: X\[0,0\] has no lower bound"),
+    "a bracket without its end": (TENSORS + "(assert (<= X[0,0 1))", r"1:95: `X\[0,0` is neither"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(REFUSED_TENSORS))
+def test_what_is_not_read_of_version_2_is_an_error_with_its_place(name: str) -> None:
+    text, message = REFUSED_TENSORS[name]
+    with pytest.raises(ProgramError, match=message):
+        parse_property(text, "p.vnnlib")
+
+
+@pytest.mark.parametrize("shape", ["[2]", "[1, 2]", "[1,1,2]", "[2,1]"])
+def test_both_versions_mean_the_same(shape: str) -> None:
+    """Random formulae, written with constants and with elements of tensors; `==` is `=`."""
+    rng = np.random.default_rng(0)
+    places = [",".join(str(k) if size.strip() == "2" else "0" for size in shape[1:-1].split(",")) for k in range(2)]
+    for _ in range(100):
+        text = BOX + "".join(f"(assert {_formula(rng, 3)})\n" for _ in range(rng.integers(1, 3)))
+        tensors = text.replace("(= ", "(== ")
+        for k, place in enumerate(places):
+            tensors = tensors.replace(f"X_{k}", f"X[{place}]").replace(f"Y_{k}", f"out[{place}]")
+        network = f"(declare-network f (declare-input X real {shape})\n (declare-output out Real {shape}))\n"
+        one = parse_property(DECLARED + text)
+        two = parse_property("(vnnlib-version <2.0>)\n" + network + tensors)
+        assert (one.inputs, one.outputs) == (two.inputs, two.outputs) == (2, 2)
+        for a, b in zip(one.cases, two.cases, strict=True):
+            assert a.box == b.box
+            assert [(x.coefficients, x.least, x.strict) for x in a.atoms] == [
+                (x.coefficients, x.least, x.strict) for x in b.atoms
+            ]
+
+
+def test_a_tensor_of_no_dimensions_is_one_number() -> None:
+    declared = "(declare-network f (declare-input X real []) (declare-output Y real [1]))"
+    found = parse_property(declared + "(assert (<= X 1)) (assert (>= X 0)) (assert (!= Y[0] 2))")
+    assert (found.inputs, found.outputs, len(found.cases)) == (1, 1, 2)
+    assert [case.outputs[0].strict for case in found.cases] == [True, True]
 
 
 def test_nothing_declared_is_an_error() -> None:
@@ -253,6 +312,67 @@ def test_a_counterexample_is_confirmed_exactly() -> None:
     assert lines[1].startswith("((X_0 ")
     assert lines[-1].startswith(" (Y_1 ")
     assert lines[-1].endswith("))")
+
+
+def test_an_answer_about_tensors_is_printed_as_version_2_says() -> None:
+    rng = np.random.default_rng(3)
+    sizes = [3, 8, 8, 2]
+    model = network(rng, sizes, images=True)
+    declared = "(declare-network f (declare-input A float32 [1,1,1,3]) (declare-output B float32 [1,2]))\n"
+    box = "".join(f"(assert (<= -0.5 A[0,0,0,{k}])) (assert (>= 0.5 A[0,0,0,{k}]))\n" for k in range(3))
+    answer = verify_vnnlib(model, parse_property(f"{declared}{box}(assert (<= B[0,0] B[0,1]))"))
+    lines = str(answer).splitlines()
+    assert (lines[0], lines[1], lines[5]) == ("sat", "A float32 [1,1,1,3]", "B float32 [1,2]")
+    assert [float(line) for line in (*lines[2:5], *lines[6:])] == [*answer.inputs, *answer.outputs]
+    never = parse_property(f"{declared}{box}(assert (>= B[0,0] 1e6))")
+    assert str(verify_vnnlib(model, never)) == "unsat"
+    hard = parse_property(f"{declared}{box}(assert (>= B[0,0] 1.5))")
+    assert str(verify_vnnlib(model, hard, timeout=1e-9)) == "timed-out"
+    with pytest.raises(MaceError, match="declares A in float64, and the network computes in float32"):
+        verify_vnnlib(model, parse_property(f"{declared.replace('32', '64')}{box}(assert (>= B[0,0] 1e6))"))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_relations_of_inputs_and_outputs_agree_with_sampling(seed: int) -> None:
+    """One inequality over the inputs, one over all: sat below what samples reach, unsat far above it."""
+    rng = np.random.default_rng(seed)
+    sizes = [3, 8, 8, 2]
+    model = network(rng, sizes, images=bool(seed % 2))
+    low = rng.normal(size=3)
+    high = low + 2 * rng.random(3)
+    rows = (low + rng.random((3000, 3)) * (high - low)).astype(np.float32).astype(np.float64)
+    inside, all_of = rng.normal(size=3).round(2), rng.normal(size=5).round(2)
+    values = np.hstack([rows, outputs(model, rows)])
+    level = float(np.quantile(rows @ inside, rng.choice([0.3, 0.8, 0.98])))
+    kept = (values @ all_of)[rows @ inside >= level]
+    names = ["X_0", "X_1", "X_2", "Y_0", "Y_1"]
+    one, other = (
+        " ".join(f"(* {float(factor)!r} {name})" for factor, name in zip(form, names, strict=False))
+        for form in (inside, all_of)
+    )
+    spread = float(np.ptp(values @ all_of))
+    for wanted, expected in ((float(np.quantile(kept, 0.9)), "sat"), (float(kept.max()) + spread, "unsat")):
+        text = f"(and (>= (+ {one}) {level!r}) (>= (+ {other}) {wanted!r}))"
+        answer = verify_vnnlib(model, property_of(low, high, text, sizes))
+        assert answer.status == expected
+        if answer.status == "sat":
+            found = np.array([float(value) for value in (*answer.inputs, *answer.outputs)])
+            assert found[:3] @ inside >= level - 1e-9
+            assert found @ all_of >= wanted - 1e-9
+
+
+def test_a_relation_of_inputs_may_leave_one_line() -> None:
+    """X_0 <= X_1 <= X_0: points of it are not found by climbing, but none is refuted wrongly, and none is proved."""
+    model = network(np.random.default_rng(0), [2, 3, 2])
+    text = "(assert (== X_0 X_1))(assert (>= Y_0 {0}))"
+    line = outputs(model, np.repeat(np.linspace(-1, 1, 201), 2).reshape(-1, 2))[:, 0]
+    above = verify_vnnlib(model, parse_property(DECLARED + BOX + text.format(float(line.max()) + 1)))
+    assert above.status == "unsat"
+    below = verify_vnnlib(model, parse_property(DECLARED + BOX + text.format(float(line.max()) - 1)), timeout=2)
+    assert below.status != "unsat"
+    huge = parse_property(DECLARED + BOX + "(assert (<= (* 1e60 X_0) X_1))")
+    with pytest.raises(MaceError, match="numbers beyond 1"):
+        verify_vnnlib(model, huge)
 
 
 def test_a_box_of_one_point_that_no_float_is() -> None:

@@ -1,13 +1,13 @@
 """Formulae of VNN-LIB as a disjunction of conjunctions of linear inequalities.
 
-In:  expressions under `assert`, and the declared variables.
+In:  expressions under `assert`, and which variable an atom means.
 Out: `Atom`s: sum of coefficient * variable >= `least` (> if strict), in exact numbers, each with its place.
 Promise: the disjunction means the same as the formula. Whatever is not linear, or not read, is a ProgramError.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from mace.verify.vnnlib.text import Expression, Text
 MOST_PARTS = 20_000
 MOST_ATOMS = 2_000_000  # of all parts together
 CONNECTIVES = ("and", "or")
-COMPARISONS = ("<=", ">=", "<", ">", "=")
+COMPARISONS = ("<=", ">=", "<", ">", "=", "==", "!=")
 
 
 class Variable(NamedTuple):
@@ -64,8 +64,8 @@ Parts = list[tuple[Atom, ...]]
 class Formulae:
     """Reads the formulae of one text."""
 
-    def __init__(self, text: Text, declared: dict[str, Variable]) -> None:
-        self.text, self.declared = text, declared
+    def __init__(self, text: Text, variable: Callable[[Expression], Variable | None]) -> None:
+        self.text, self.variable = text, variable
 
     def all_of(self, asserted: Sequence[Expression]) -> Parts:
         """The conjunction of formulae; raises ProgramError."""
@@ -79,8 +79,10 @@ class Formulae:
             found = [part for one in inside for part in self._parts(one)]
             self._refuse_many(len(found), sum(map(len, found)), given)
             return found
+        if head == "!=":
+            return [self._comparison(given, "<"), self._comparison(given, ">")]
         if head in COMPARISONS:
-            return [self._comparison(given)]
+            return [self._comparison(given, "=" if head == "==" else head)]
         return self.text.wrong(
             f"`{head or given.atom or '()'}` is not read here",
             given,
@@ -110,21 +112,22 @@ class Formulae:
                 there,
             )
 
-    def _comparison(self, given: Expression) -> tuple[Atom, ...]:
+    def _comparison(self, given: Expression, sign: str) -> tuple[Atom, ...]:
         if len(given.items) != 3:
             self.text.wrong(f"`{given.head}` compares two terms, and is given {len(given.items) - 1}", given)
         one, other = self._term(given.items[1]), self._term(given.items[2])
         atoms = []
-        if given.head in (">=", ">", "="):
-            atoms.append(_atom(one.plus(other, -1), given.head == ">", given))
-        if given.head in ("<=", "<", "="):
-            atoms.append(_atom(other.plus(one, -1), given.head == "<", given))
+        if sign in (">=", ">", "="):
+            atoms.append(_atom(one.plus(other, -1), sign == ">", given))
+        if sign in ("<=", "<", "="):
+            atoms.append(_atom(other.plus(one, -1), sign == "<", given))
         return tuple(atoms)
 
     def _term(self, given: Expression) -> _Linear:
         if given.atom is not None:
-            if given.atom in self.declared:
-                return _Linear({self.declared[given.atom]: Fraction(1)}, Fraction(0))
+            variable = self.variable(given)
+            if variable is not None:
+                return _Linear({variable: Fraction(1)}, Fraction(0))
             return _Linear({}, self._number(given))
         head, inside = given.head, given.items[1:]
         if head not in ("+", "-", "*", "/") or not inside:

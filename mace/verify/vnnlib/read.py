@@ -3,15 +3,13 @@
 In:  a `.vnnlib` file, or one compressed by gzip (`.vnnlib.gz`).
 Out: a `Specification`: cases, each with a box and linear inequalities over the outputs; "sat" if some input of some
      case has such outputs.
-Promise: the cases together mean what the file says. A mistake, or what is not read (inequalities between inputs, or
-between inputs and outputs; other logics; VNN-LIB 2), is a ProgramError with line and column.
-Source: Demarchi, Guidotti, Pulina, Tacchella 2023, Supporting Standardization of Neural Networks Verification with
-VNN-LIB and CoCoNet; the rules of VNN-COMP.
+Promise: the cases together mean what the file says. A mistake, or what is not read (other logics), is a ProgramError
+with line and column.
+Source: as `declared`, and the rules of VNN-COMP.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,12 +18,12 @@ from typing import NamedTuple, TypeAlias
 
 from mace.base.files import no_text, read_unpacked
 from mace.errors import FileError
+from mace.verify.vnnlib.declared import Declared, Tensor
 from mace.verify.vnnlib.formula import Atom, Formulae, Variable
 from mace.verify.vnnlib.text import Expression, Text
 
 _End: TypeAlias = tuple[Fraction, bool]  # and whether it is left out
 LARGEST = 2**26  # bytes, unpacked
-NAME = re.compile(r"([XY])_(0|[1-9][0-9]{0,7})", re.ASCII)
 SILENT = ("set-logic", "set-info", "set-option", "check-sat", "get-model", "exit")
 
 
@@ -38,21 +36,29 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """Inputs in a box, and inequalities over the outputs; `atoms` are all of the case, those of the box too."""
+    """Inputs in a box, and inequalities over the outputs.
+
+    relations: those over several inputs, or over inputs and outputs. atoms: all of the case, those of the box too.
+    """
 
     box: Ends
     outputs: tuple[Atom, ...]
+    relations: tuple[Atom, ...]
     atoms: tuple[Atom, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """What would make the answer "sat": an input of some case whose outputs obey its inequalities."""
+    """What would make the answer "sat": an input of some case whose outputs obey its inequalities.
+
+    tensors: the input and the output as version 2 of VNN-LIB declares them; empty for version 1.
+    """
 
     name: str
     inputs: int
     outputs: int
     cases: tuple[Case, ...]
+    tensors: tuple[Tensor, ...] = ()
 
 
 def read_property(path: str | Path) -> Specification:
@@ -69,64 +75,36 @@ def read_property(path: str | Path) -> Specification:
 def parse_property(source: str, name: str = "the property") -> Specification:
     """The property in a text; raises ProgramError with line and column."""
     text = Text(source, name)
-    declared: dict[str, Variable] = {}
+    declared = Declared(text)
     asserted: list[Expression] = []
     for given in text.expressions():
         match given.head:
-            case "declare-const" | "declare-fun":
-                _declare(text, given, declared)
+            case "declare-const" | "declare-fun" | "vnnlib-version" | "declare-network":
+                declared.read(given)
             case "assert":
                 if len(given.items) != 2:
                     text.wrong("`assert` is given one formula", given)
                 asserted.append(given.items[1])
             case head if head in SILENT:
                 pass
-            case "vnnlib-version" | "declare-network":
-                text.wrong("VNN-LIB 2 is not read", given, "Read is the format of VNN-COMP up to 2024.")
             case head if head or not given.atom:
                 text.wrong(f"`{head or '()'}` is not read", given)
             case _:
                 text.wrong(
                     f"`{given.atom}` is not read", given, "A property in VNN-LIB is made of expressions in parentheses."
                 )
-    inputs, outputs = (_count(text, declared, letter) for letter in "XY")
-    parts = Formulae(text, declared).all_of(asserted)
-    cases = [_case(text, part, inputs) for part in parts]
-    return Specification(name, inputs, outputs, tuple(case for case in cases if case is not None))
+    inputs, outputs = (declared.count(letter) for letter in "XY")
+    parts = Formulae(text, declared.variable).all_of(asserted)
+    cases = [_case(declared, part, inputs) for part in parts]
+    tensors = tuple(declared.tensors.values())
+    return Specification(name, inputs, outputs, tuple(case for case in cases if case is not None), tensors)
 
 
-def _declare(text: Text, given: Expression, declared: dict[str, Variable]) -> None:
-    """`(declare-const X_0 Real)`, or `(declare-fun X_0 () Real)`."""
-    items = list(given.items[1:])
-    if given.head == "declare-fun" and len(items) == 3 and items[1].atom is None and not items[1].items:
-        del items[1]
-    if len(items) != 2 or items[0].atom is None or items[1].atom != "Real":
-        text.wrong("a declaration names a variable and its type, Real", given)
-    found = NAME.fullmatch(items[0].atom)
-    if found is None:
-        text.wrong(f"`{items[0].atom}` is neither an input X_0, X_1, .. nor an output Y_0, Y_1, ..", items[0])
-    if items[0].atom in declared:
-        text.wrong(f"`{items[0].atom}` is declared twice", items[0])
-    declared[items[0].atom] = Variable(found[1], int(found[2]))
-
-
-def _count(text: Text, declared: dict[str, Variable], letter: str) -> int:
-    """How many inputs, or outputs, there are."""
-    numbers = {variable.number for variable in declared.values() if variable.letter == letter}
-    for number in range(len(numbers)):
-        if number not in numbers:
-            text.refuse(f"{letter}_{number} is not declared, and {letter}_{max(numbers)} is", 0, 1)
-    if not numbers:
-        kind = "input" if letter == "X" else "output"
-        text.refuse(f"no {kind} is declared", 0, 1, f"(declare-const {letter}_0 Real)")
-    return len(numbers)
-
-
-def _case(text: Text, atoms: tuple[Atom, ...], inputs: int) -> Case | None:
+def _case(declared: Declared, atoms: tuple[Atom, ...], inputs: int) -> Case | None:
     """The box and the inequalities of a conjunction; None if no input obeys it."""
     lower: list[Fraction | None] = [None] * inputs
     upper: list[Fraction | None] = [None] * inputs
-    outputs, strict = list[Atom](), list[tuple[int, Atom]]()
+    outputs, relations, strict = list[Atom](), list[Atom](), list[tuple[int, Atom]]()
     for atom in atoms:
         letters = {variable.letter for variable in atom.coefficients}
         if not letters:
@@ -144,21 +122,22 @@ def _case(text: Text, atoms: tuple[Atom, ...], inputs: int) -> Case | None:
             else:
                 upper[variable.number] = _least(upper[variable.number], end)
         else:
-            what = "inputs and outputs together" if len(letters) == 2 else "several inputs together"
-            text.wrong(f"an inequality over {what} is not read", atom.there, "Inputs lie in a box.")
+            relations.append(atom)
     for number in range(inputs):
         if lower[number] is None or upper[number] is None:
             side = "lower" if lower[number] is None else "upper"
             there = next((atom.there for atom in atoms), None)
             start, end_ = (there.start, there.end) if there is not None else (0, 1)
-            text.refuse(f"X_{number} has no {side} bound in this case", start, end_, "Inputs lie in a box.")
+            name = declared.called(Variable("X", number))
+            message = f"{name} has no {side} bound in this case"
+            declared.text.refuse(message, start, end_, "Each input lies between two numbers.")
     box = Ends(*(tuple(end for end in ends if end is not None) for ends in (lower, upper)))
     if any(low > high for low, high in zip(*box, strict=True)):
         return None
     for number, atom in strict:  # the box is closed: of one value a strict inequality may leave nothing
         if box.lower[number] == box.upper[number] and not atom.holds({Variable("X", number): box.lower[number]}):
             return None
-    return None if _contradict(outputs) else Case(box, tuple(outputs), atoms)
+    return None if _contradict([*outputs, *relations]) else Case(box, tuple(outputs), tuple(relations), atoms)
 
 
 def _contradict(atoms: Sequence[Atom]) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
@@ -35,6 +35,8 @@ from mace.solve.splitting.chain import Chain, Interval, chain_of
 from mace.solve.splitting.climb import Wanted
 from mace.solve.splitting.search import Settled, search
 from mace.tables.table import Floats, Network
+from mace.verify.vnnlib.beside import beside
+from mace.verify.vnnlib.declared import Tensor
 from mace.verify.vnnlib.formula import Atom, Variable
 from mace.verify.vnnlib.read import Case, Ends, Specification, read_property
 
@@ -50,7 +52,8 @@ class VnnlibAnswer:
     """What was found.
 
     inputs, outputs: of "sat", one number each, exact. boxes: how many were bounded. root: of each case with outputs to
-    bound, how far the bounds of the whole box were from refuting it; 0 or more where it had to be split.
+    bound, how far the bounds of the whole box were from refuting it; 0 or more where it had to be split. tensors: what
+    the property declares in version 2 of VNN-LIB, whose words the text is in.
     """
 
     status: Status
@@ -59,6 +62,7 @@ class VnnlibAnswer:
     outputs: tuple[Fraction, ...] = ()
     boxes: int = 0
     root: tuple[float, ...] = ()
+    tensors: tuple[Tensor, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; numbers of a counterexample as exact texts."""
@@ -73,6 +77,8 @@ class VnnlibAnswer:
 
     def __str__(self) -> str:
         """As the tools of VNN-COMP print it: the word, and a counterexample after "sat"."""
+        if self.tensors:
+            return self._of_tensors()
         if self.status != "sat":
             return self.status
         named = [
@@ -81,6 +87,14 @@ class VnnlibAnswer:
             for number, value in enumerate(values)
         ]
         return "sat\n(" + "\n ".join(named) + ")"
+
+    def _of_tensors(self) -> str:
+        """Each tensor with its type and shape, and its numbers a line each, in row-major order."""
+        lines: list[str] = ["timed-out" if self.status == "timeout" else self.status]
+        for tensor in self.tensors if self.status == "sat" else ():
+            lines.append(f"{tensor.name} {tensor.type} [{','.join(map(str, tensor.shape))}]")
+            lines += map(written, self.inputs if tensor.letter == "X" else self.outputs)
+        return "\n".join(lines)
 
 
 @stoppable()
@@ -91,18 +105,30 @@ def answer_of(
     deadline = Deadline.asked(timeout)
     asked = specification if isinstance(specification, Specification) else read_property(specification)
     table, run, note = _network(network)
+    answer = _answer(asked, table, run, note, deadline)
+    return replace(answer, tensors=asked.tensors)
+
+
+def _answer(asked: Specification, table: Network, run: Runtime, note: str, deadline: Deadline) -> VnnlibAnswer:
+    """The answer about a network that was read."""
     if (asked.inputs, asked.outputs) != (table.columns, table.outputs):
         raise MaceError(
             f"{asked.name} has {asked.inputs} inputs and {asked.outputs} outputs, "
             f"the network {table.columns} and {table.outputs}"
         )
+    for tensor in asked.tensors:
+        if tensor.type not in ("real", table.dtype):
+            raise MaceError(
+                f"{asked.name} declares {tensor.name} in {tensor.type}, and the network computes in {table.dtype}",
+                hint=f"Declare it in {table.dtype}, or as real.",
+            )
     chain = chain_of(table)
     boxes, root, unsettled = 0, list[float](), ""
     possible = asked.cases
     if _ends_in_relu(table):
         possible = tuple(case for case in possible if not any(map(_negative, case.outputs)))
     for box, cases in _by_box(possible):
-        asking = _Asking(chain, table.dtype, box, cases, run)
+        asking = _Asking(table, chain, box, cases, run)
         settled = asking.search(deadline)
         boxes += settled.boxes
         root += [float(slack) for slack in settled.root]
@@ -140,11 +166,11 @@ def _by_box(cases: tuple[Case, ...]) -> Iterator[tuple[Ends, list[Case]]]:
     for box, sharing in found.items():
         some, rows = list[Case](), 0
         for case in sharing:
-            if some and (len(some) + 1) * (rows + len(case.outputs)) > TOGETHER:
+            if some and (len(some) + 1) * (rows + len(case.outputs) + len(case.relations)) > TOGETHER:
                 yield box, some
                 some, rows = [], 0
             some.append(case)
-            rows += len(case.outputs)
+            rows += len(case.outputs) + len(case.relations)
         yield box, some
 
 
@@ -190,6 +216,11 @@ def _emulated(table: Network, row: Floats) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
+def _of_inputs(atom: Atom) -> frozenset[tuple[int, Fraction]]:
+    """The part of an inequality that is over inputs."""
+    return frozenset((one.number, factor) for one, factor in atom.coefficients.items() if one.letter == "X")
+
+
 class _Given(NamedTuple):
     """The ends of a box, shape (columns,). least, most: the doubles next to them, inside.
 
@@ -204,10 +235,21 @@ class _Given(NamedTuple):
 
 
 class _Asking:
-    """The search in one box; `found` are inputs and outputs that obey a case."""
+    """The search in one box; `found` are inputs and outputs that obey a case.
 
-    def __init__(self, chain: Chain, dtype: str, box: Ends, cases: list[Case], run: Runtime) -> None:
-        self.chain, self.dtype, self.box, self.cases, self.run = chain, dtype, box, cases, run
+    chain: of the table, which is asked about where no case relates inputs to anything.
+    """
+
+    def __init__(self, table: Network, chain: Chain, box: Ends, cases: list[Case], run: Runtime) -> None:
+        self.table, self.dtype, self.box, self.cases, self.run = table, table.dtype, box, cases, run
+        # Each form of inputs that some case names, with the output of the chain that gives it.
+        self.forms: dict[frozenset[tuple[int, Fraction]], int] = {}
+        for atom in (atom for case in cases for atom in case.relations):
+            self.forms.setdefault(_of_inputs(atom), len(self.forms))
+        self.chain, self.less = chain, tuple[Fraction, ...]()
+        if self.forms:
+            network, self.less = beside(table, *box, [dict(form) for form in self.forms])
+            self.chain = chain_of(network)
         self.found: tuple[tuple[Fraction, ...], tuple[Fraction, ...]] | None = None
 
     def search(self, deadline: Deadline) -> Settled:
@@ -218,18 +260,22 @@ class _Asking:
         return search(self.chain, ends, self._wanted(), self._confirm, deadline)
 
     def _wanted(self) -> Wanted:
-        rows = [atom for case in self.cases for atom in case.outputs]
-        outputs = len(self.chain.stages[-1].bias)
-        forms = np.zeros((len(rows), outputs))
+        rows = [atom for case in self.cases for atom in (*case.outputs, *case.relations)]
+        forms, levels = np.zeros((len(rows), len(self.chain.stages[-1].bias))), [atom.least for atom in rows]
         for row, atom in enumerate(rows):
             for variable, factor in atom.coefficients.items():
-                forms[row, variable.number] = nearest(factor)
+                if variable.letter == "Y":
+                    forms[row, variable.number] = nearest(factor)
+            if of_inputs := _of_inputs(atom):
+                forms[row, self.table.outputs + self.forms[of_inputs]] = 1.0
+                levels[row] -= self.less[self.forms[of_inputs]]
         parts = np.zeros((len(self.cases), len(rows)), dtype=np.bool_)
         place = 0
         for part, case in enumerate(self.cases):
-            parts[part, place : place + len(case.outputs)] = True
-            place += len(case.outputs)
-        least = np.array([below(atom.least) for atom in rows])
+            count = len(case.outputs) + len(case.relations)
+            parts[part, place : place + count] = True
+            place += count
+        least = np.array([below(level) for level in levels])
         size = float(np.abs(least).max(initial=0.0)) + float(np.abs(forms).max(initial=0.0))
         return Wanted(forms, least, parts, 1e-5 * max(size, 1e-3))
 

@@ -15,7 +15,8 @@ from mace.errors import ProgramError, Span
 
 DEEPEST = 200
 MOST_TOKENS = 4_000_000
-TOKEN = re.compile(r";[^\n]*|[()]|\|[^|]*\||\"[^\"]*\"|[^\s();|\"]+")
+# A word may end in brackets, with whatever stands in these: `X[0, 3]`.
+TOKEN = re.compile(r";[^\n]*|[()]|\|[^|]*\||\"[^\"]*\"|[^\s();|\"\[]*\[[^\]();|\"]*\]|[^\s();|\"]+")
 BLANK = re.compile(r"\s*")
 
 

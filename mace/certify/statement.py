@@ -30,9 +30,11 @@ from mace.solve.ensembles.arrays.cuts import trees_of
 from mace.space.axes import Axis, GridAxis, LevelAxis, Side
 from mace.space.columns import Column
 from mace.tables.members import are_whole
-from mace.tables.table import Compare, Ensemble, Formula, Network
+from mace.tables.table import Compare, Ensemble, Formula, Network, Table
 
 FEW = 30  # axes: doubles as ends of their ranges, and as their weights, have too few digits for any limit
+# Of distances, as powers of two: all prices are multiples of 2^-160, whatever they count in (FORMAT.md, 6.13).
+SMALLEST, LARGEST = -118, 140
 _TEXTS: Recent[tuple[tuple[float, ...], list[str]]] = Recent(1024)
 _COLUMNS: Recent[tuple[tuple[Column, ...], Any]] = Recent(256)
 _CERTIFIABLE: Kept[str | None] = Kept(1)  # an answer asks before it is returned, and its certificate once more
@@ -117,12 +119,25 @@ def _unmeasured(question: Question) -> str | None:
     if not is_measured(distance):
         return "the distance is a program; certificates speak of mixtures of l0, l1 and linf, and of linear forms"
     if isinstance(distance, Norm):
-        return None
+        return _too_far_from_1(question.model, distance)
     if any(axis.missing is not None for axis in question.axes):
         return "the distance is one of linear forms, and a value may be missing"
     if any(isinstance(avoid, AvoidNear) for avoid in question.avoid):
         return "points near others are excluded, and the distance is one of linear forms"
     return None
+
+
+def _too_far_from_1(model: Table, distance: Norm) -> str | None:
+    """Why multipliers that count distances are too small, or too large, for their format; None if they are not."""
+    if not isinstance(model, Network):
+        return None
+    most = LARGEST if len(model.layers) > 1 else math.inf
+    if SMALLEST <= distance.exponent <= most:
+        return None
+    return (
+        f"the weights make distances of about 2^{distance.exponent}, and certificates of this model are for distances "
+        f"from 2^{SMALLEST} to 2^{LARGEST}; divide all weights by 2^{distance.exponent}"
+    )
 
 
 def _unwritten_column(question: Question) -> str | None:

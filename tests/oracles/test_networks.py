@@ -24,6 +24,7 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import exact
 from mace.certify import recheck
 from mace.certify.writer import certificate
+from mace.errors import CertificateError
 from mace.problem.distance import Charge, Norm, norm
 from mace.problem.exclusions import AvoidPoint
 from mace.problem.proof import Phase, Proof
@@ -103,6 +104,24 @@ def test_how_close_an_answer_comes_is_told_in_the_size_of_its_distances(distance
     assert abs(answer.exact_distance / weight - usual.exact_distance) < Fraction(2, 10**9)
     assert answer.exact_distance - answer.exact_lower_bound < 2 * weight / 10**9
     assert answer.certificate.check().accepted
+
+
+@pytest.mark.parametrize("weight", [Fraction(1, 10**40), Fraction(10**45), Fraction(10**200)])
+def test_where_multipliers_have_too_few_digits_a_certificate_says_what_to_do(weight: Fraction) -> None:
+    """The checker refused such proofs, the answer lost its bound, and people were asked to report it."""
+    rows, target = load_breast_cancer(return_X_y=True)
+    rows = rows[:, :3] / rows[:, :3].max(axis=0)
+    model = MLPClassifier((4,), max_iter=400, random_state=0).fit(rows, target)
+    space = Space([Feature(f"x{k}", "real", 0, 1) for k in range(3)])
+    row = rows[model.predict(rows) == 0][0]
+    usual = Explainer(model, space).explain(row, goal=1)
+    answer = Explainer(model, space, weights=dict.fromkeys(space.names, weight)).explain(row, goal=1)
+    assert (usual.status, answer.status) == ("optimal", "optimal")
+    assert usual.exact_distance is not None
+    assert answer.exact_distance is not None
+    assert abs(answer.exact_distance / weight - usual.exact_distance) < Fraction(2, 10**9)
+    with pytest.raises(CertificateError, match=r"distances from 2\^-118 to 2\^140; divide all weights by 2\^"):
+        _ = answer.certificate
 
 
 @pytest.mark.parametrize(

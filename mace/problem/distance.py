@@ -86,6 +86,7 @@ class Charge(NamedTuple):
         return Charge(*(share * scale for share in self))
 
 
+MOST_IN_FLOATS = 300  # binary digits of a charge in the unit in which floats count
 USUAL = 128  # times 1, or a part of it, is what distances usually come to
 FREE = Charge(Fraction(0), Fraction(0), Fraction(0))
 
@@ -153,7 +154,8 @@ class Norm:
 
     @cached_property
     def unit(self) -> Fraction:
-        """What counts as a distance of about 1, a power of two: 1, unless weights make distances far larger or smaller.
+        """What counts as a distance of about 1, a power of two: 1, unless all weights make distances far larger than
+        that, or all far smaller. A weight of 1e9 for one feature is nothing to the others.
 
         A gap, and what a search in floats calls nearly nothing, are of this size.
         """
@@ -162,9 +164,18 @@ class Norm:
     @cached_property
     def exponent(self) -> int:
         """The unit as a power of two."""
-        if not self.widest or Fraction(1, USUAL) <= self.widest <= USUAL:
+        least = min(filter(None, self.weights), default=Fraction(0))
+        least *= len(self.weights) * (self.alpha + self.beta) + self.gamma  # of every feature with the least weight
+        size = min(self.widest, max(least, Fraction(1)))
+        if not size or Fraction(1, USUAL) <= size <= USUAL:
             return 0
-        return self.widest.numerator.bit_length() - self.widest.denominator.bit_length()
+        return size.numerator.bit_length() - size.denominator.bit_length()
+
+    @cached_property
+    def unit_in_floats(self) -> Fraction:
+        """The unit, or so many times it that floats hold every charge in it, and products of a few."""
+        most = self.widest.numerator.bit_length() - self.widest.denominator.bit_length()
+        return Fraction(2) ** max(self.exponent, most - MOST_IN_FLOATS)
 
     @cached_property
     def _hash(self) -> int:

@@ -124,6 +124,23 @@ def test_where_multipliers_have_too_few_digits_a_certificate_says_what_to_do(wei
         _ = answer.certificate
 
 
+@pytest.mark.parametrize("weight", [10**9, 10**18])
+@pytest.mark.parametrize("made", [LogisticRegression(), MLPClassifier((4,), max_iter=400, random_state=0)])
+def test_one_dear_feature_leaves_the_others_as_exact(made: Any, weight: int) -> None:
+    """A part of the largest distance was taken for nothing: any point that left that feature was the nearest."""
+    rows, target = load_breast_cancer(return_X_y=True)
+    rows = rows[:, :3] / rows[:, :3].max(axis=0)
+    model = made.fit(rows, target)
+    space = Space([Feature(f"x{k}", "real", 0, 1) for k in range(3)])
+    row = rows[model.predict(rows) == 0][0]
+    fixed = Explainer(model, space.change(x2="fixed")).explain(row, goal=1)
+    answer = Explainer(model, space, weights={"x2": weight}).explain(row, goal=1)
+    assert (fixed.status, answer.status) == ("optimal", "optimal")
+    assert fixed.exact_distance is not None
+    assert answer.exact_distance is not None
+    assert abs(answer.exact_distance - fixed.exact_distance) < Fraction(2, 10**9)
+
+
 @pytest.mark.parametrize(
     "made",
     [

@@ -376,3 +376,16 @@ def test_how_close_bounds_come_is_told_in_the_size_of_the_distances(weight: str)
     assert answer.exact_distance is not None
     assert answer.exact_distance / Fraction(weight) == usual.exact_distance
     assert answer.exact_lower_bound * 1001 > answer.exact_distance * 1000
+
+
+def test_one_dear_feature_leaves_the_others_as_close() -> None:
+    rows, target = load_breast_cancer(return_X_y=True)
+    rows = np.round(rows[:, :2] / rows[:, :2].max(axis=0), 2)
+    model = SVC().fit(rows, target)
+    space = Space([Feature(name, "real", 0, 1, step=0.01) for name in ("a", "b")])
+    row = rows[model.predict(rows) == 0][0]
+    fixed = mace.explain(model, space.change(b="fixed"), row, goal=1)
+    answer = mace.explain(model, space, row, goal=1, weights={"b": 10**12})
+    assert (fixed.status, answer.status) == ("optimal", "optimal")
+    assert answer.exact_distance == fixed.exact_distance
+    assert answer.exact_lower_bound > 0

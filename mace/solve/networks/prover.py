@@ -103,8 +103,8 @@ class NetworkOracle(Witnessing):
         """Find the nearest point with the goal within the radius, to within the gap, or prove that there is none."""
         from mace.solve.networks.parted import Asked, has_time, parted
 
-        if isinstance(norm := self.question.distance, Norm) and norm.unit != 1:
-            return self._in_units(norm.unit, radius, limits, strict=strict, best=best, gap=gap, replay=replay)
+        if isinstance(norm := self.question.distance, Norm) and norm.unit_in_floats != 1:
+            return self._in_units(norm.unit_in_floats, radius, limits, strict=strict, best=best, gap=gap, replay=replay)
         self.witnesses.replay = replay
         asked, model = Asked(radius, strict, gap, limits), self.question.model
         assert isinstance(model, Network)

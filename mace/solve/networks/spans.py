@@ -43,7 +43,7 @@ def span(question: Question, table: Network, radius: Fraction) -> Span | None:
     if NetworkOracle.accepts(asked) is not None:
         return None
     assert isinstance(asked.distance, Norm)
-    unit = asked.distance.unit
+    unit = asked.distance.unit_in_floats
     points = Points(Witnesses(into(asked, unit)), Gap(), None, strict=False)
     node, reach = points.first_node(), above(radius / unit) * (1 + 1e-12) + 1e-15
     if not points.cut_to(node, reach) or not points.derive(node, reach, node.units):

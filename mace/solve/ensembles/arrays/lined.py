@@ -54,7 +54,8 @@ class Lined:
         place = {j: k for k, j in enumerate(self.reads)}
         own = [line._replace(factors=tuple((place[j], q) for j, q in line.factors)) for line in lines]
         self.axes = [question.axes[j] for j in self.reads]
-        self.charges, self.unit = question.distance.charges, question.distance.unit  # in which the program counts
+        self.charges = question.distance.charges
+        self.unit = question.distance.unit_in_floats  # in which the program counts
         self.arrays = axes_of(self.axes, [self.charges[j].times(1 / self.unit) for j in self.reads], own)
         self.surely = self.arrays._replace(need=self.arrays.need + self._rounding(own))
         items = len(self.arrays.change)

@@ -13,6 +13,8 @@ from mace.certify.models import float_text, numbering
 from mace.certify.numbers import text
 from mace.certify.rules import comparison
 from mace.errors import CertificateError
+from mace.problem.distance import Norm
+from mace.problem.lines import FINEST
 from mace.problem.proof import (
     Bounds,
     Cliques,
@@ -98,6 +100,8 @@ def _forms(part: Prices | Multipliers) -> dict[str, Any]:
 
 def _rules(part: Prices | Multipliers, question: Question) -> dict[str, Any]:
     """The multipliers of what rules compare, where there are some."""
+    if part.rules and isinstance(question.distance, Norm) and question.distance.unit < FINEST:
+        raise CertificateError("weights make distances too small for a certificate, which rests on what rules compare")
     found = [[k, comparison(question.rules[k], question.axes, n), text(q)] for k, n, q in part.rules]
     return {"rules": found} if found else {}
 

@@ -34,7 +34,7 @@ from mace.tables.table import Compare, Ensemble, Formula, Network, Table
 
 FEW = 30  # axes: doubles as ends of their ranges, and as their weights, have too few digits for any limit
 # Of distances, as powers of two: all prices are multiples of 2^-160, whatever they count in (FORMAT.md, 6.13).
-SMALLEST, LARGEST = -118, 140
+SMALLEST, LARGEST = -100, 140
 _TEXTS: Recent[tuple[tuple[float, ...], list[str]]] = Recent(1024)
 _COLUMNS: Recent[tuple[tuple[Column, ...], Any]] = Recent(256)
 _CERTIFIABLE: Kept[str | None] = Kept(1)  # an answer asks before it is returned, and its certificate once more

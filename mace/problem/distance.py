@@ -149,8 +149,8 @@ class Norm:
 
     @cached_property
     def beyond_floats(self) -> bool:
-        """Whether distances may be larger than every float."""
-        return isinf(nearest(self.widest))
+        """Whether distances, or what is paid for them, may be larger than every float."""
+        return isinf(nearest(self.widest * 2**MOST_IN_FLOATS))
 
     @cached_property
     def unit(self) -> Fraction:

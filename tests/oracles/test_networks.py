@@ -120,7 +120,7 @@ def test_where_multipliers_have_too_few_digits_a_certificate_says_what_to_do(wei
     assert usual.exact_distance is not None
     assert answer.exact_distance is not None
     assert abs(answer.exact_distance / weight - usual.exact_distance) < Fraction(2, 10**9)
-    with pytest.raises(CertificateError, match=r"distances from 2\^-118 to 2\^140; divide all weights by 2\^"):
+    with pytest.raises(CertificateError, match=r"distances from 2\^-100 to 2\^140; divide all weights by 2\^"):
         _ = answer.certificate
 
 
@@ -139,6 +139,32 @@ def test_one_dear_feature_leaves_the_others_as_exact(made: Any, weight: int) -> 
     assert fixed.exact_distance is not None
     assert answer.exact_distance is not None
     assert abs(answer.exact_distance - fixed.exact_distance) < Fraction(2, 10**9)
+
+
+@pytest.mark.parametrize("power", [-330, -40, 60, 307])
+@pytest.mark.parametrize(
+    "made",
+    [
+        LogisticRegression(),
+        MLPClassifier((4,), max_iter=400, random_state=0),
+        DecisionTreeClassifier(max_depth=3, random_state=0),
+    ],
+)
+def test_no_certificate_is_written_that_a_checker_rounds_away(made: Any, power: int) -> None:
+    rows, target = load_breast_cancer(return_X_y=True)
+    rows = rows[:, :3] / rows[:, :3].max(axis=0)
+    model = made.fit(rows, target)
+    space = Space([Feature(f"x{k}", "real", 0, 1) for k in range(3)])
+    explainer = Explainer(
+        model, space, rules=["x0 <= x1"], weights=dict.fromkeys(space.names, Fraction(3) * Fraction(10) ** power)
+    )
+    for row in rows[model.predict(rows) == 0][:2]:
+        answer = explainer.explain(row, goal=1)
+        assert answer.status == "optimal"
+        try:
+            assert answer.certificate.check().accepted
+        except CertificateError as error:
+            assert "weights make distances too" in error.message  # noqa: PT017
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from mace.base.exact import nearest
 from mace.problem.distance import Norm
 from mace.problem.proof import Dual, End, Multipliers, Proof, ProofNode, Tighten
 from mace.problem.question import Question
@@ -74,4 +75,4 @@ def _multipliers(part: Multipliers, unit: Fraction) -> Multipliers:
 def _end(end: End, unit: Fraction) -> End:
     """An end of a unit is bounded in numbers of its own: what they pay for a distance is per distance."""
     parts = tuple(replace(one, largest={j: share / unit for j, share in one.largest.items()}) for one in end.parts)
-    return replace(end, theta=float(Fraction(end.theta) / unit), parts=parts)
+    return replace(end, theta=nearest(Fraction(end.theta) / unit), parts=parts)

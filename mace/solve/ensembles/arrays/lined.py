@@ -19,7 +19,7 @@ import numpy as np
 from mace.base.cache import Recent
 from mace.base.exact import exact, nearest
 from mace.problem.distance import Norm
-from mace.problem.lines import Line, both_ways
+from mace.problem.lines import FINEST, Line, both_ways
 from mace.problem.proof import Priced, Prices
 from mace.problem.question import Question
 from mace.solve.lattice import attainable
@@ -30,7 +30,7 @@ from mace.solve.networks.relax import MOST_PIVOTS, Relaxed, relax
 from mace.space.axes import Box, GridAxis, Point, ends
 
 BITS = (20, 53)  # of multipliers: as few as prove enough
-LEAST = 2.0**-100  # what a multiplier has to be: a checker knows none of more than 160 bits below the point
+LEAST = Fraction(1, 2**107)  # what a multiplier has to be, for a checker to know all of its bits
 FEW = 4096
 MARGIN = 2.0**-49  # of the values: what rounding to doubles may break
 
@@ -56,6 +56,7 @@ class Lined:
         self.axes = [question.axes[j] for j in self.reads]
         self.charges = question.distance.charges
         self.unit = question.distance.unit_in_floats  # in which the program counts
+        self.least = nearest(LEAST / max(self.unit, FINEST))
         self.arrays = axes_of(self.axes, [self.charges[j].times(1 / self.unit) for j in self.reads], own)
         self.surely = self.arrays._replace(need=self.arrays.need + self._rounding(own))
         items = len(self.arrays.change)
@@ -154,7 +155,7 @@ class Lined:
     def _bound(self, box: Box, point: Point, solved: Relaxed, bits: int) -> Held:
         """What multipliers of so many bits prove, exactly."""
         prices, shares = (np.nan_to_num(rounded(values, bits)) for values in (solved.goal, solved.share))
-        prices[prices < LEAST] = 0.0
+        prices[prices < self.least] = 0.0
         pulls, total = dict.fromkeys(self.reads, Fraction(0)), Fraction(0)
         found = tuple(Fraction(price) * self.unit for price in prices.tolist())
         for price, line in zip(found, self.lines, strict=True):

@@ -375,6 +375,18 @@ def test_a_relation_of_inputs_may_leave_one_line() -> None:
         verify_vnnlib(model, huge)
 
 
+def test_a_network_may_take_a_fixed_number_of_rows_at_once() -> None:
+    sizes = [3, 8, 2]
+    model = network(np.random.default_rng(3), sizes, gemm=True)
+    asked = property_of(np.full(3, -0.5), np.full(3, 0.5), "(<= Y_0 Y_1)", sizes)
+    alone = verify_vnnlib(model, asked)
+    for shaped in (model.graph.input[0], model.graph.output[0]):
+        shaped.type.tensor_type.shape.dim[0].dim_value = 5
+    together = verify_vnnlib(model, asked)
+    assert (alone.status, together.status) == ("sat", "sat")
+    assert together.outputs == alone.outputs
+
+
 def test_a_box_of_one_point_that_no_float_is() -> None:
     """1/10 is no float32: the runtime is given the nearest one, and what is printed is 0.1."""
     rng = np.random.default_rng(5)

@@ -197,11 +197,13 @@ def _network(given: object) -> tuple[Network, Runtime, str]:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(followed.file, options, providers=["CPUExecutionProvider"])
     asked, dtype = session.get_inputs()[0], np.dtype(table.dtype)
-    shape = (-1,) if len(asked.shape) == 1 else (1, -1)
+    vector = len(asked.shape) == 1
+    rows = asked.shape[0] if isinstance(asked.shape[0], int) and not vector else 1  # a file may say how many it takes
 
     def run(row: Floats) -> Floats:
-        given = row.astype(dtype).reshape(shape)
-        return np.asarray(session.run(None, {asked.name: given})[0], dtype=np.float64).ravel()
+        given = row.astype(dtype) if vector else np.tile(row.astype(dtype), (rows, 1))
+        found = np.asarray(session.run(None, {asked.name: given})[0], dtype=np.float64)
+        return np.asarray(found.reshape(rows, -1)[0])
 
     return table, run, "the outputs are onnxruntime's"
 

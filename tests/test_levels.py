@@ -327,3 +327,14 @@ def test_rows_off_the_grid_are_no_plausible_ones_and_the_answer_says_so(forest: 
 def test_objectives_take_the_place_of_a_distance(forest: RandomForestClassifier) -> None:
     with pytest.raises(MaceError, match="short form"):
         mace.explain(forest, SPACE, FRAME.iloc[0], objectives=["l1"], distance="l0")
+
+
+def test_a_tolerance_may_be_far_wider_than_all_distances(forest: RandomForestClassifier) -> None:
+    """In units of 1e-30 a quarter is more than 64 bits hold."""
+    tiny = mace.Objective("l1", weights=dict.fromkeys(SPACE.names, "1e-30"), absolute="0.25")
+    answer = mace.explain(forest, SPACE, FRAME.iloc[0], goal=1, objectives=[tiny, "changes", "l1"])
+    free = mace.explain(forest, SPACE, FRAME.iloc[0], goal=1, objectives=["changes", "l1"])
+    assert (answer.status, free.status) == ("optimal", "optimal")
+    assert answer.levels[1].of_answer == free.levels[0].of_answer
+    assert answer.levels[2].of_answer == free.levels[1].of_answer
+    accepted_by_all(level.certificate for level in answer.levels)

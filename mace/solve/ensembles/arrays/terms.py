@@ -29,7 +29,8 @@ class Bound:
         """The smallest key that is excluded for certain."""
         if self.distance is None:
             return NO_LIMIT
-        return math.floor(self.distance * scale) + 1 if self.inclusive else math.ceil(self.distance * scale)
+        key = math.floor(self.distance * scale) + 1 if self.inclusive else math.ceil(self.distance * scale)
+        return min(key, NO_LIMIT)
 
 
 def nearest_of(one: Fraction | None, other: Fraction | None) -> Fraction | None:

@@ -133,8 +133,10 @@ def question(draw: Draw, asked: Asked) -> roads.Problem | None:
     rule = None if kind in ("none", "most changes") else roads.random_rule(kind, world, start, rng)
     weights = None
     if draw(st.integers(0, 3)) == 3:
-        size = pick(draw, SIZES)
-        weights = {n: Fraction(int(rng.integers(0, 5)), 2) * size for n in space.names}
+        sizes = dict.fromkeys(space.names, pick(draw, SIZES))
+        if draw(st.booleans()):  # one feature is dear, or cheap, beside the others
+            sizes[space.names[int(rng.integers(len(space.names)))]] = pick(draw, SIZES)
+        weights = {n: Fraction(int(rng.integers(0, 5)), 2) * size for n, size in sizes.items()}
     measure = Measure(pick(draw, SPECS), weights)
     allowed = [world.points[int(k)] for k in np.flatnonzero(goal[1] & world.within(start, space))]
     expected = min(
@@ -151,7 +153,8 @@ def question(draw: Draw, asked: Asked) -> roads.Problem | None:
 
 def near(problem: roads.Problem) -> Fraction:
     """How near is near enough, where answers are not exact: a part of what distances come to."""
-    return CLOSE * (max((problem.measure.weights or {}).values(), default=1) or 1)
+    weights = [weight for weight in (problem.measure.weights or {}).values() if weight] or [Fraction(1)]
+    return CLOSE * min(max(weights), max(min(weights), Fraction(1)))
 
 
 def ask(asked: Asked, problem: roads.Problem, oracle: str = "auto") -> str:
@@ -164,7 +167,7 @@ def ask(asked: Asked, problem: roads.Problem, oracle: str = "auto") -> str:
         f"{problem.rules}, most_changes {problem.most_changes}, oracle {oracle}"
     )
     try:
-        answer = problem.explain(oracle=oracle, gap=near(problem))
+        answer = problem.explain(oracle=oracle, gap=0 if asked.family.exact else near(problem))
     except mace.errors.MaceError as error:
         if "where its table does not" in error.message:  # The last net held, but a reader is wrong.
             raise WrongAnswerError(f"table and library differ: {error.message}\n{told}") from error

@@ -101,7 +101,9 @@ def _forms(part: Prices | Multipliers) -> dict[str, Any]:
 def _rules(part: Prices | Multipliers, question: Question) -> dict[str, Any]:
     """The multipliers of what rules compare, where there are some."""
     if part.rules and isinstance(question.distance, Norm) and question.distance.unit < FINEST:
-        raise CertificateError("weights make distances too small for a certificate, which rests on what rules compare")
+        raise CertificateError(
+            "the weights make distances too small for a certificate that rests on what rules compare; give larger ones"
+        )
     found = [[k, comparison(question.rules[k], question.axes, n), text(q)] for k, n, q in part.rules]
     return {"rules": found} if found else {}
 

@@ -56,10 +56,12 @@ def batches(only: str) -> list[str]:
     from tests.fuzz.model_files import FORMATS
     from tests.fuzz.models import FAMILIES
     from tests.fuzz.pipelines import LAST
+    from tests.fuzz.properties import NETWORKS
     from tests.fuzz.verify_questions import verify_names
 
     known = [*(f"explain/{name}" for name in FAMILIES), *(f"pipeline/{name}" for name in LAST)]
     known += [f"verify/{name}" for name in verify_names()]
+    known += [f"vnnlib/{name}" for name in NETWORKS]
     known += [f"levels/{kind}" for kind in KINDS]
     known += [f"sets/{kind}" for kind in SETS]
     known += [f"files/{kind}" for kind in FORMATS]
@@ -89,6 +91,10 @@ def problems(name: str) -> Callable[[Draw], Counter[str]]:
         from tests.fuzz.verify_questions import verify_questions
 
         return lambda draw: verify_questions(draw, family)
+    if kind == "vnnlib":
+        from tests.fuzz.properties import property_questions
+
+        return lambda draw: property_questions(draw, family)
     if kind == "files":
         from tests.fuzz.model_files import endings
 

@@ -18,7 +18,7 @@ from mace.errors import FileError, MaceError, ModelError, ProgramError
 from mace.verify import verify_vnnlib
 from mace.verify.vnnlib.formula import Variable
 from mace.verify.vnnlib.read import parse_property, read_property
-from mace.verify.vnnlib.run import _by_box, rounded, written
+from mace.verify.vnnlib.run import by_box, rounded, written
 
 DECLARED = "(declare-const X_0 Real)\n(declare-const X_1 Real)\n(declare-const Y_0 Real)\n(declare-const Y_1 Real)\n"
 BOX = "(assert (>= X_0 -1)) (assert (<= X_0 1)) (assert (>= X_1 -1)) (assert (<= X_1 1))\n"
@@ -478,7 +478,7 @@ def test_thousands_of_cases_fit_into_memory() -> None:
     model = network(np.random.default_rng(0), [2, 3, 2])
     cases = " ".join(f"(and (>= Y_0 {k}) (<= Y_1 -{k}))" for k in range(10**6, 10**6 + 3000))
     asked = parse_property(f"{DECLARED}{BOX}(assert (or {cases}))")
-    assert [len(some) for _, some in _by_box(asked.cases)] == [362] * 8 + [104]
+    assert [len(some) for _, some in by_box(asked.cases)] == [362] * 8 + [104]
     some = replace(asked, cases=asked.cases[:400])
     assert verify_vnnlib(model, some, timeout=None).status == "unsat"
 

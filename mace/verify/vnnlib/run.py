@@ -104,7 +104,7 @@ def answer_of(
     """See `mace.verify.vnnlib.verify_vnnlib`."""
     deadline = Deadline.asked(timeout)
     asked = specification if isinstance(specification, Specification) else read_property(specification)
-    table, run, note = _network(network)
+    table, run, note = read_network(network)
     answer = _answer(asked, table, run, note, deadline)
     return replace(answer, tensors=asked.tensors)
 
@@ -127,8 +127,8 @@ def _answer(asked: Specification, table: Network, run: Runtime, note: str, deadl
     possible = asked.cases
     if _ends_in_relu(table):
         possible = tuple(case for case in possible if not any(map(_negative, case.outputs)))
-    for box, cases in _by_box(possible):
-        asking = _Asking(table, chain, box, cases, run)
+    for box, cases in by_box(possible):
+        asking = Asking(table, chain, box, cases, run)
         settled = asking.search(deadline)
         boxes += settled.boxes
         root += [float(slack) for slack in settled.root]
@@ -158,7 +158,7 @@ def _negative(atom: Atom) -> bool:
     return none and (atom.least > 0 or atom.least == 0 and atom.strict)
 
 
-def _by_box(cases: tuple[Case, ...]) -> Iterator[tuple[Ends, list[Case]]]:
+def by_box(cases: tuple[Case, ...]) -> Iterator[tuple[Ends, list[Case]]]:
     """The cases that share a box, up to `TOGETHER`: its bounds are found once for all of them."""
     found: dict[Ends, list[Case]] = {}
     for case in cases:
@@ -174,7 +174,7 @@ def _by_box(cases: tuple[Case, ...]) -> Iterator[tuple[Ends, list[Case]]]:
         yield box, some
 
 
-def _network(given: object) -> tuple[Network, Runtime, str]:
+def read_network(given: object) -> tuple[Network, Runtime, str]:
     """The table of a network, what computes its outputs as a runtime does, and a note on that."""
     if isinstance(given, (str, Path)):
         given = load_model(given)
@@ -236,7 +236,7 @@ class _Given(NamedTuple):
     nearest: Floats
 
 
-class _Asking:
+class Asking:
     """The search in one box; `found` are inputs and outputs that obey a case.
 
     chain: of the table, which is asked about where no case relates inputs to anything.
@@ -259,7 +259,7 @@ class _Asking:
         ends = Interval(
             np.array([below(end) for end in self.box.lower]), np.array([above(end) for end in self.box.upper])
         )
-        return search(self.chain, ends, self._wanted(), self._confirm, deadline)
+        return search(self.chain, ends, self._wanted(), self.confirm, deadline)
 
     def _wanted(self) -> Wanted:
         rows = [atom for case in self.cases for atom in (*case.outputs, *case.relations)]
@@ -281,7 +281,7 @@ class _Asking:
         size = float(np.abs(least).max(initial=0.0)) + float(np.abs(forms).max(initial=0.0))
         return Wanted(forms, least, parts, 1e-5 * max(size, 1e-3))
 
-    def _confirm(self, entered: Floats) -> bool:
+    def confirm(self, entered: Floats) -> bool:
         """Whether the runtime's outputs for the inputs near to a point obey a case, exactly."""
         given = self.chain.leave(entered)
         outputs = self.run(self._row(given))

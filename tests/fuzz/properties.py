@@ -19,13 +19,16 @@ import numpy as np
 from hypothesis import strategies as st
 
 from mace.base.deadline import Deadline
+from mace.solve.splitting import search as splitting
 from mace.solve.splitting.chain import chain_of
 from mace.verify.vnnlib.read import parse_property
 from mace.verify.vnnlib.run import Asking, VnnlibAnswer, answer_of, by_box, read_network
 from tests.fuzz.questions import WrongAnswerError
 from tests.fuzz.spaces import Draw
 
-NETWORKS = ("matrix", "image", "vector", "sparse")  # how a row is given, or which weights there are
+# How a row is given, which weights there are, or what is split.
+NETWORKS = ("matrix", "image", "vector", "sparse", "phases")
+MANY = splitting.MANY
 SAMPLES = 400
 SECONDS, BOUNDING = 20.0, 0.2  # for an answer; for bounds where there is a point
 Formula = tuple[Any, ...]  # ("and", ..), ("or", ..), or (sign, ((factor, name), ..), level)
@@ -43,6 +46,7 @@ class Small:
 
 def property_questions(draw: Draw, name: str) -> Counter[str]:
     """One property of one network; how it ended."""
+    splitting.MANY = 0 if name == "phases" else MANY
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
     model = network(rng, name)

@@ -17,7 +17,14 @@ from mace.solve.splitting.chain import Interval, chain_of
 from mace.solve.splitting.climb import Wanted
 from mace.solve.splitting.rows import Full
 from mace.solve.splitting.search import search
+from mace.solve.splitting.tuned import tuned
 from mace.tables.table import Floats, Layer, Network
+
+
+@pytest.fixture(params=["inputs", "phases"])
+def phases(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether boxes are split along inputs, or into phases of units, as before many inputs."""
+    monkeypatch.setattr(splitting, "MANY", 0 if request.param == "phases" else 32)
 
 
 @pytest.fixture(params=["full", "sparse"])
@@ -100,6 +107,42 @@ def test_bounds_hold_for_every_order_of_summation(seed: int, dtype: str, kept: b
             assert max(reached) <= most[k]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("seed", range(15))
+def test_tuned_bounds_hold_where_the_chosen_phases_do(seed: int, dtype: str) -> None:
+    """For every order of summation; the phases are those of one point, of half of the units."""
+    rng = np.random.default_rng(seed)
+    network = random_network(rng, dtype, 10.0 ** rng.integers(-1, 2))
+    chain = chain_of(network)
+    low = rng.normal(size=network.columns)
+    high = low + rng.random(network.columns)
+    rows = low + rng.random((600, network.columns)) * (high - low)
+    ends = chain.enter(Interval(low, high))
+    boxes, none = Interval(ends.lower[None], ends.upper[None]), np.zeros(7, np.int64)
+    units = bounded(chain, boxes, None).units
+    kept, values = np.ones(len(rows), dtype=np.bool_), rows
+    for layer in network.layers[: len(chain.first)]:
+        values = values @ layer.weights + layer.bias
+    for stage, one in zip(chain.stages[:-1], units, strict=True):
+        sums = stage.forward(values) + stage.bias
+        chosen = (rng.random(sums.shape[1]) < 0.5) & (one.lower[0] < 0) & (one.upper[0] > 0) & stage.relu
+        on = sums[0] > 0
+        one.lower[0, chosen & on] = one.upper[0, chosen & ~on] = 0.0
+        # Near to 0, another order of summation may have the other phase.
+        agrees = np.where(on, sums, -sums) > 1e-4 * (np.abs(sums).max() + 1)
+        kept &= (agrees | ~chosen).all(axis=1)
+        values = np.maximum(sums, 0.0) if stage.relu else sums
+    found = bounded(chain, boxes, units)
+    forms = rng.normal(size=(7, 3))
+    reached = np.array([network.scores(row) for row in rows]) @ forms.T
+    least = np.quantile(reached, 0.5, axis=0) - np.ptp(reached, axis=0)  # a level that no bound comes below
+    plain = greatest(back(chain, found.lines, Full(forms, none)), boxes, none)
+    most = greatest(tuned(chain, found, boxes, forms, none, least).forms, boxes, none)
+    assert (most <= plain).all()
+    for y in computed(network, rows[kept], rng):
+        assert (forms.astype(np.longdouble) @ y <= most).all()
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_sparse_rows_are_the_full_ones(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same bounds but for the last bits, whichever weights are kept, and wherever rows become full."""
@@ -124,6 +167,7 @@ def test_sparse_rows_are_the_full_ones(seed: int, monkeypatch: pytest.MonkeyPatc
             assert np.allclose(one.upper, two.upper, rtol=1e-6)
 
 
+@pytest.mark.usefixtures("phases")
 @pytest.mark.parametrize("seed", range(10))
 def test_a_search_finds_what_a_fine_grid_finds(seed: int, kept: bool) -> None:
     """Over two inputs: none is said only where a grid has none, and found points are points of the box."""

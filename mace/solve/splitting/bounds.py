@@ -5,7 +5,7 @@ Out: bounds of the hidden units, and for linear forms of the outputs a linear fu
 Promise: everything holds for the deployed model and for the exact one, as `chain` says: the rounding of every sum
 counts as a shift of that sum, and what the doubles here lose is counted with it.
 How: a unit that may be on or off lies between slope * z and the line through its two ends. Only units whose phase is
-open are bounded again: a child's box keeps the phases of its parent.
+open are bounded again, and those whose phase was chosen, with an end at 0: a child keeps the phases of its parent.
 Source: Singh et al. 2019 (DeepPoly); Zhang et al. 2018 (CROWN).
 """
 
@@ -48,6 +48,18 @@ class Forms(NamedTuple):
     slope: Floats
     constant: Floats
     rounding: Floats
+
+
+class Choice(NamedTuple):
+    """What may be chosen for each form, in full rows; for each stage but the last, (rows, units).
+
+    flat: slopes below units, from 0 to 1 where both phases are possible. paid: what is added to the coefficients of
+    sums, of the sign that a sum has. carried: is given the coefficients of units, the last stage first.
+    """
+
+    flat: list[Floats]
+    paid: list[Floats]
+    carried: list[Floats]
 
 
 class BoundedUnits(NamedTuple):
@@ -102,8 +114,8 @@ def bounded(chain: Chain, boxes: Interval, known: list[Interval] | None, deadlin
 def _tightened(
     chain: Chain, boxes: Interval, lines: list[Lines], lower: Floats, upper: Floats, deadline: Deadline
 ) -> tuple[Floats, Floats]:
-    """Bounds of the units of the last of the given stages, where both phases are possible."""
-    box, unit = np.nonzero((lower < 0) & (upper > 0))
+    """Bounds of the units of the last of the given stages, where both phases are possible, or one was chosen."""
+    box, unit = np.nonzero((lower <= 0) & (upper >= 0))
     if not len(box):
         return lower, upper
     lower, upper = lower.copy(), upper.copy()
@@ -134,10 +146,11 @@ def _lines(stage: Stage, lower: Floats, upper: Floats, shift: Floats) -> Lines:
     return Lines(steep, np.where(opened, over * (1 + 2.0**-40) + 1e-300, 0.0), flat, shift)
 
 
-def back(chain: Chain, lines: list[Lines], ends: Rows) -> Forms:
+def back(chain: Chain, lines: list[Lines], ends: Rows, choice: Choice | None = None) -> Forms:
     """Linear functions of the inputs that are above linear forms of the sums of a stage.
 
     lines: of every stage up to that one. Where a form's coefficients are rounded, `chain`'s rounding allows for it.
+    choice: what is chosen for each form; without one the slopes from below are those of the lines.
     """
     constant, total, rounding = (np.zeros(len(ends.box)) for _ in range(3))
 
@@ -158,7 +171,14 @@ def back(chain: Chain, lines: list[Lines], ends: Rows) -> Forms:
         up = np.maximum(ends.values, 0.0)
         down = ends.values - up
         add(ends.summed(up, under.above) * (1 + 2.0**-40))
-        ends = ends.with_values(up * ends.of(under.steep) + down * ends.of(under.flat))
+        if choice is None:
+            ends = ends.with_values(up * ends.of(under.steep) + down * ends.of(under.flat))
+            continue
+        choice.carried.append(ends.values)
+        paid = choice.paid[place - 1]
+        # Where both nearly cancel, the first is rounded by more than a part of what is left.
+        add(ends.summed(np.abs(paid), under.shift) * (1 + 2.0**-40))
+        ends = ends.with_values(up * ends.of(under.steep) + down * choice.flat[place - 1] + paid)
     return Forms(ends.full(), constant + (8 * len(lines) + 16) * UNIT * total + LOST, rounding)
 
 
@@ -192,4 +212,4 @@ def greatest(forms: Forms, boxes: Interval, box: NDArray[np.int64]) -> Floats:
     return found
 
 
-__all__ = ["BoundedUnits", "Forms", "back", "bounded", "greatest", "rows_at_once", "steepest"]
+__all__ = ["BoundedUnits", "Choice", "Forms", "back", "bounded", "greatest", "rows_at_once", "steepest"]

@@ -6,8 +6,10 @@ Promise: "none" means that in every box of a cover of the whole one, each part h
 for the deployed model and for the exact one (see `chain`). A box that is too narrow to be split leaves it open, and so
 does a point that rounding alone may bring to the levels; from then on boxes are searched as if nothing was rounded.
 How: boxes are bounded in batches (`bounds`), cut to where the linear bounds allow a part, and split along the input
-that moves the bounds most; points that the bounds lead to are climbed from, and given to the deployed model. So are
-others (`attempts`), at first and again and again: the search goes deep, and may come late to the boxes that hold one.
+that moves the bounds most, or, of many inputs, into the two phases of the hidden unit that loses most; points that the
+bounds lead to are climbed from, and given to the deployed model. So are others (`attempts`), at first and again and
+again: the search goes deep, and may come late to the boxes that hold one.
+Source: Bunel et al. 2018, A Unified View of Piecewise Linear Neural Network Verification (which phase to split).
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from mace.solve.splitting.bounds import UNIT, BoundedUnits, back, bounded, rows_
 from mace.solve.splitting.chain import Chain, Interval
 from mace.solve.splitting.climb import Wanted, best_points, climbed, scores
 from mace.solve.splitting.rows import Full
+from mace.solve.splitting.tuned import tuned
 from mace.tables.table import Floats
 
 BATCH = 128  # boxes
@@ -33,6 +36,7 @@ LAST = 1000  # batches once the question is left open: only a point can still se
 # Units and boxes bounded for each point that is climbed from anew, and how many units take as long as a box does for
 # itself: with these, climbing takes a tenth of the time on networks of ACAS Xu's shape.
 AGAIN, BOX = 600, 10
+MANY = 32  # inputs: beyond that, phases of units are split
 CELLS = 2**24  # numbers of an array with a row of columns for each box and inequality
 
 
@@ -147,13 +151,15 @@ def _joined(blocks: list[Block]) -> Block:
 class _Step(NamedTuple):
     """A batch after its bounds.
 
-    rest: the boxes that are still open, cut. pull: (boxes, columns) how much splitting each input promises; toward:
+    rest: the boxes that are still open, cut. pull: (boxes, columns) how much splitting each input promises; lost:
+    (boxes, units) the same of the phases of hidden units, of all stages in a row; empty where inputs are split. toward:
     (boxes, columns) the sign of the way to what is wanted. slack: (boxes, rows), of all boxes, see `Settled`. left:
     whether some box is narrow, or has a point that no bound refutes for its rounding. work: in bounded units.
     """
 
     rest: Block
     pull: Floats
+    lost: Floats
     toward: Floats
     slack: Floats
     left: bool
@@ -181,17 +187,27 @@ class _Rows(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """The forms of a batch, and of the rows alone: (boxes, rows) rounding, (boxes, rows, columns) `steepest`."""
+    """The forms of a batch, and of the rows alone: (boxes, rows) rounding, (boxes, rows, columns) `steepest`.
+
+    lost: (boxes, units) what hidden units add to the forms of a box together; no units where inputs are split.
+    """
 
     rows: _Rows
     rounding: Floats
     steep: Floats
+    lost: Floats
 
 
-def _given(chain: Chain, found: BoundedUnits, asked: NDArray[np.bool_], wanted: Wanted) -> _Given:
+def _given(chain: Chain, found: BoundedUnits, boxes: Interval, asked: NDArray[np.bool_], wanted: Wanted) -> _Given:
     """The forms of the rows that are asked for, and infinite ones in place of the others."""
     box, row = np.nonzero(asked)
-    forms = back(chain, found.lines, Full(wanted.forms[row], box))
+    lost = np.zeros((len(asked), 0))
+    if chain.stages[0].inputs > MANY:
+        forms, added = tuned(chain, found, boxes, wanted.forms[row], box, wanted.least[row])
+        lost = np.zeros((len(asked), added.shape[1]))
+        np.add.at(lost, box, np.nan_to_num(added))
+    else:
+        forms = back(chain, found.lines, Full(wanted.forms[row], box))
     columns = forms.slope.shape[1]
     slope, steep = np.zeros((*asked.shape, columns)), np.zeros((*asked.shape, columns))
     over, rounding, size = np.full(asked.shape, np.inf), np.zeros(asked.shape), np.zeros(asked.shape)
@@ -200,7 +216,7 @@ def _given(chain: Chain, found: BoundedUnits, asked: NDArray[np.bool_], wanted: 
     size[box, row] = np.abs(forms.constant) + np.abs(wanted.least[row])
     steep[box, row] = steepest(chain, found.lines, wanted.forms[row], box)
     over[~found.sound] = np.inf
-    return _Given(_Rows(slope, over, size), rounding, steep)
+    return _Given(_Rows(slope, over, size), rounding, steep, lost)
 
 
 def _step(chain: Chain, block: Block, wanted: Wanted, left: bool, deadline: Deadline) -> _Step:
@@ -209,12 +225,13 @@ def _step(chain: Chain, block: Block, wanted: Wanted, left: bool, deadline: Dead
     left: whether the question is open in any case; then the rounding of sums counts for nothing.
     """
     found = bounded(chain, block.box, block.known, deadline)
-    given = _given(chain, found, block.live @ wanted.parts, wanted)
+    given = _given(chain, found, block.box, block.live @ wanted.parts, wanted)
     if left:
         given = given._replace(rows=given.rows._replace(over=given.rows.over - given.rounding))
     rows, parts = given.rows, wanted.parts
     box, live = block.box, block.live
     first = rows.slack(box)
+    live = live & ~_impossible(found)[:, None]
     for _ in range(CUTS):
         slack = rows.slack(box)
         live = live & ~((slack < 0)[:, None, :] & parts[None, :, :]).any(axis=2)
@@ -233,7 +250,16 @@ def _step(chain: Chain, block: Block, wanted: Wanted, left: bool, deadline: Dead
     left = bool(narrow.any()) or not left and bool(_rounded(chain, box, live, given, wanted).any())
     still = still & ~narrow
     rest = Block(box, live, found.units).take(np.flatnonzero(still))
-    return _Step(rest, pull[still], toward[still], first, left, found.asked + BOX * len(block))
+    work = found.asked + BOX * len(block)
+    return _Step(rest, pull[still], given.lost[still], toward[still], first, left, work)
+
+
+def _impossible(found: BoundedUnits) -> NDArray[np.bool_]:
+    """Which boxes have a unit whose sum can be nothing: in the phase that was chosen it has no room."""
+    none = np.zeros(len(found.sound), dtype=np.bool_)
+    for units in found.units:
+        none |= (units.lower > units.upper).any(axis=1)
+    return none & found.sound
 
 
 def _rounded(chain: Chain, box: Interval, live: NDArray[np.bool_], given: _Given, wanted: Wanted) -> NDArray[np.bool_]:
@@ -295,10 +321,36 @@ def _confirmed(chain: Chain, step: _Step, wanted: Wanted, confirm: Confirm, dead
 
 
 def _split(step: _Step) -> Block:
-    """Both halves of every box, along the input that moves its bounds most; the likeliest boxes last."""
-    rest = step.rest
+    """Both halves of every box, the likeliest boxes last."""
+    if not step.lost.size:
+        return _halves(step.rest, step.pull)
+    phases = step.lost.max(axis=1) > 0
+    parts = [_phases(step.rest.take(np.flatnonzero(phases)), step.lost[phases])] if phases.any() else []
+    if not phases.all():
+        parts.append(_halves(step.rest.take(np.flatnonzero(~phases)), step.pull[~phases]))
+    return _joined(parts)
+
+
+def _phases(rest: Block, lost: Floats) -> Block:
+    """Both phases of the unit that adds most to the forms of a box: its sum is at most 0, or at least 0."""
+    assert rest.known is not None
+    unit, rows = lost.argmax(axis=1), np.arange(len(rest))
+    off, on = list[Interval](), list[Interval]()
+    for lower, upper in rest.known:
+        here = (unit >= 0) & (unit < lower.shape[1])
+        least, most = lower.copy(), upper.copy()
+        most[rows[here], unit[here]] = np.minimum(most[rows[here], unit[here]], 0.0)
+        least[rows[here], unit[here]] = np.maximum(least[rows[here], unit[here]], 0.0)
+        off.append(Interval(lower, most))
+        on.append(Interval(least, upper))
+        unit = unit - lower.shape[1]
+    return _joined([Block(rest.box, rest.live, off), Block(rest.box, rest.live, on)])
+
+
+def _halves(rest: Block, pull: Floats) -> Block:
+    """Both halves of boxes along the input that moves their bounds most."""
     rows = np.arange(len(rest))
-    axis = np.argmax(step.pull, axis=1)
+    axis = np.argmax(pull, axis=1)
     lower, upper = rest.box
     middle = (lower[rows, axis] + upper[rows, axis]) / 2
     left, right = upper.copy(), lower.copy()

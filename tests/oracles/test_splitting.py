@@ -143,6 +143,15 @@ def test_tuned_bounds_hold_where_the_chosen_phases_do(seed: int, dtype: str) -> 
         assert (forms.astype(np.longdouble) @ y <= most).all()
 
 
+def test_a_sparse_network_without_any_weight_is_bounded_as_others(kept: bool) -> None:
+    """It was divided by how many weights there are."""
+    network = Network((Layer(np.zeros((3, 1)), np.zeros(1), "identity"),), 3, "value", (), dtype="float32")
+    wanted = Wanted(np.ones((1, 1)), np.ones(1), np.ones((1, 1), np.bool_), 1e-5)
+    chain = chain_of(network)
+    assert chain.stages[0].sparse == kept
+    assert search(chain, Interval(np.zeros(3), np.ones(3)), wanted, lambda _: False, NEVER).status == "none"
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_sparse_rows_are_the_full_ones(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same bounds but for the last bits, whichever weights are kept, and wherever rows become full."""

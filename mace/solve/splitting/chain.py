@@ -101,8 +101,8 @@ class Chain:
 
     @property
     def weights(self) -> int:
-        """How many weights the stages have together: about what one row costs on its way through them."""
-        return sum(stage.kept for stage in self.stages)
+        """How many weights the stages have together: about what one row costs on its way through them; never 0."""
+        return max(1, sum(stage.kept for stage in self.stages))
 
     @property
     def widest(self) -> int:

@@ -370,9 +370,45 @@ def test_a_relation_of_inputs_may_leave_one_line() -> None:
     assert above.status == "unsat"
     below = verify_vnnlib(model, parse_property(DECLARED + BOX + text.format(float(line.max()) - 1)), timeout=2)
     assert below.status != "unsat"
-    huge = parse_property(DECLARED + BOX + "(assert (<= (* 1e60 X_0) X_1))")
+    huge = parse_property(DECLARED + BOX.replace("1)", "1e307)") + "(assert (<= X_0 X_1))")
     with pytest.raises(MaceError, match="numbers beyond 1"):
         verify_vnnlib(model, huge)
+
+
+@pytest.mark.parametrize("factor", ["1e-400", "1e-320", "1e60", "1e400"])
+@pytest.mark.parametrize("form", ["X_0 X_1", "Y_0 Y_1", "Y_0 X_1"])
+def test_coefficients_may_be_beyond_doubles(factor: str, form: str) -> None:
+    """They underflowed, or were infinite: what is far from possible was unknown, or an error."""
+    model = network(np.random.default_rng(0), [2, 3, 2])
+    left = " ".join(f"(* {factor} {name})" for name in form.split())
+    for level, expected in (("-50", "sat"), ("50", "unsat")):
+        text = f"{DECLARED}{BOX}(assert (>= (+ {left}) (* {factor} {level})))"
+        assert verify_vnnlib(model, parse_property(text)).status == expected
+
+
+def test_no_number_of_relations_takes_all_memory() -> None:
+    model = network(np.random.default_rng(0), [2, 3, 2])
+    relations = " ".join(f"(<= X_0 (* {k} X_1))" for k in range(1, 4200))
+    with pytest.raises(MaceError, match="one case has 4,199 inequalities over inputs; bounded are 4,096"):
+        verify_vnnlib(model, parse_property(f"{DECLARED}{BOX}(assert (and {relations}))"))
+
+
+def test_an_operation_that_onnxruntime_does_not_know_in_this_precision_is_no_fault() -> None:
+    """LeakyRelu in float64: what the runtime raised ended the question."""
+    onnx = pytest.importorskip("onnx")
+    make, double = onnx.helper, onnx.TensorProto.DOUBLE
+    weights = make.make_tensor("w", double, (2, 2), [1.0, 2.0, 3.0, 4.0])
+    graph = make.make_graph(
+        [make.make_node("MatMul", ["x", "w"], ["a"]), make.make_node("LeakyRelu", ["a"], ["y"], alpha=0.5)], "g",
+        [make.make_tensor_value_info("x", double, (1, 2))], [make.make_tensor_value_info("y", double, (1, 2))],
+        [weights],
+    )  # fmt: skip
+    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 13)], ir_version=8)
+    found = verify_vnnlib(model, parse_property(DECLARED + BOX + "(assert (<= Y_0 -1.9))"))
+    assert found.status == "sat"
+    assert "the outputs are mace's own evaluation" in found.why
+    assert found.outputs[0] == (found.inputs[0] + 3 * found.inputs[1]) / 2
+    assert verify_vnnlib(model, parse_property(DECLARED + BOX + "(assert (<= Y_0 -2.1))")).status == "unsat"
 
 
 def test_a_network_may_take_a_fixed_number_of_rows_at_once() -> None:

@@ -19,7 +19,8 @@ from mace.base.exact import below, exact, nearest
 from mace.errors import MaceError
 from mace.tables.table import Floats, Layer, Network
 
-LARGEST = 2.0**100
+LARGEST = 2.0**1000  # what a chain bounds is far smaller
+MOST_FORMS = 2**12  # passing every layer, they are squares of so many numbers
 Form = Mapping[int, Fraction]  # the coefficients of inputs, by their numbers
 
 
@@ -32,6 +33,8 @@ class Beside(NamedTuple):
 
 def beside(network: Network, lower: Sequence[Fraction], upper: Sequence[Fraction], forms: Sequence[Form]) -> Beside:
     """The network with the forms as outputs after its own; raises MaceError where these are beyond what is bounded."""
+    if len(forms) > MOST_FORMS:
+        raise MaceError(f"one case has {len(forms):,} inequalities over inputs; bounded are {MOST_FORMS:,}")
     weights = np.zeros((network.columns, len(forms)))
     less = []
     for place, form in enumerate(forms):

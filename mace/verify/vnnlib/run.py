@@ -45,6 +45,8 @@ Runtime: TypeAlias = Callable[[Floats], Floats]
 TOGETHER = 2**18  # cases times inequalities that are asked about at once: arrays hold as much for each box
 BEYOND_32, HALF_32 = 2**29 - 1, 2**28  # the bits of a double that a float32 has not; half of the last one that it has
 EMULATED = "onnxruntime is not installed: the outputs are mace's own evaluation"
+NOT_RUN = "onnxruntime does not run this network: the outputs are mace's own evaluation"
+FAR = 64  # binary digits of the largest coefficient: as far from 1 it is brought near to it
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,10 @@ def read_network(given: object) -> tuple[Network, Runtime, str]:
         return table, lambda row: _emulated(table, row), EMULATED
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(followed.file, options, providers=["CPUExecutionProvider"])
+    try:
+        session = onnxruntime.InferenceSession(followed.file, options, providers=["CPUExecutionProvider"])
+    except Exception:  # noqa: BLE001  its errors have no common kind; some operations it knows in float32 alone
+        return table, lambda row: _emulated(table, row), NOT_RUN
     asked, dtype = session.get_inputs()[0], np.dtype(table.dtype)
     vector = len(asked.shape) == 1
     rows = asked.shape[0] if isinstance(asked.shape[0], int) and not vector else 1  # a file may say how many it takes
@@ -223,6 +228,18 @@ def _of_inputs(atom: Atom) -> frozenset[tuple[int, Fraction]]:
     return frozenset((one.number, factor) for one, factor in atom.coefficients.items() if one.letter == "X")
 
 
+def _near_one(atom: Atom) -> Atom:
+    """The same inequality, with coefficients that doubles hold: times a power of two, so that nothing rounds."""
+    largest = max(map(abs, atom.coefficients.values()))
+    power = largest.numerator.bit_length() - largest.denominator.bit_length()
+    if abs(power) <= FAR:
+        return atom
+    unit = Fraction(2) ** power
+    return replace(
+        atom, coefficients={one: factor / unit for one, factor in atom.coefficients.items()}, least=atom.least / unit
+    )
+
+
 class _Given(NamedTuple):
     """The ends of a box, shape (columns,). least, most: the doubles next to them, inside.
 
@@ -246,8 +263,11 @@ class Asking:
         self.table, self.dtype, self.box, self.cases, self.run = table, table.dtype, box, cases, run
         # Each form of inputs that some case names, with the output of the chain that gives it.
         self.forms: dict[frozenset[tuple[int, Fraction]], int] = {}
-        for atom in (atom for case in cases for atom in case.relations):
-            self.forms.setdefault(_of_inputs(atom), len(self.forms))
+        # The inequalities of each case as they are bounded.
+        self.bounded = [[_near_one(atom) for atom in (*case.outputs, *case.relations)] for case in cases]
+        for atom in (atom for atoms in self.bounded for atom in atoms):
+            if of_inputs := _of_inputs(atom):
+                self.forms.setdefault(of_inputs, len(self.forms))
         self.chain, self.less = chain, tuple[Fraction, ...]()
         if self.forms:
             network, self.less = beside(table, *box, [dict(form) for form in self.forms])
@@ -262,7 +282,7 @@ class Asking:
         return search(self.chain, ends, self._wanted(), self.confirm, deadline)
 
     def _wanted(self) -> Wanted:
-        rows = [atom for case in self.cases for atom in (*case.outputs, *case.relations)]
+        rows = [atom for atoms in self.bounded for atom in atoms]
         forms, levels = np.zeros((len(rows), len(self.chain.stages[-1].bias))), [atom.least for atom in rows]
         for row, atom in enumerate(rows):
             for variable, factor in atom.coefficients.items():
@@ -273,10 +293,9 @@ class Asking:
                 levels[row] -= self.less[self.forms[of_inputs]]
         parts = np.zeros((len(self.cases), len(rows)), dtype=np.bool_)
         place = 0
-        for part, case in enumerate(self.cases):
-            count = len(case.outputs) + len(case.relations)
-            parts[part, place : place + count] = True
-            place += count
+        for part, atoms in enumerate(self.bounded):
+            parts[part, place : place + len(atoms)] = True
+            place += len(atoms)
         least = np.array([below(level) for level in levels])
         size = float(np.abs(least).max(initial=0.0)) + float(np.abs(forms).max(initial=0.0))
         return Wanted(forms, least, parts, 1e-5 * max(size, 1e-3))

@@ -152,6 +152,16 @@ def test_a_sparse_network_without_any_weight_is_bounded_as_others(kept: bool) ->
     assert search(chain, Interval(np.zeros(3), np.ones(3)), wanted, lambda _: False, NEVER).status == "none"
 
 
+def test_no_points_are_tried_in_a_box_that_its_first_bounds_refute() -> None:
+    """A property of thousands of boxes took a hundredth of a second for each, of which nine tenths were for points."""
+    asked: list[Floats] = []
+    wanted = Wanted(np.ones((1, 3)), np.array([1e4]), np.ones((1, 1), np.bool_), 1e6)
+    chain = chain_of(random_network(np.random.default_rng(0), "float32"))
+    box = Interval(np.zeros(chain.stages[0].inputs), np.ones(chain.stages[0].inputs))
+    assert search(chain, box, wanted, lambda point: bool(asked.append(point)), NEVER).status == "none"
+    assert not asked
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_sparse_rows_are_the_full_ones(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same bounds but for the last bits, whichever weights are kept, and wherever rows become full."""

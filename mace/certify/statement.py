@@ -34,7 +34,9 @@ from mace.tables.table import Compare, Ensemble, Formula, Network, Table
 
 FEW = 30  # axes: doubles as ends of their ranges, and as their weights, have too few digits for any limit
 # Of distances, as powers of two: all prices are multiples of 2^-160, whatever they count in (FORMAT.md, 6.13).
-SMALLEST, LARGEST = -100, 140
+SMALLEST, LARGEST = -100, 120
+# Up to here no bit of a multiplier is lost, whatever it pays for; beyond, the dearest change must be small, too.
+EXACT = 64
 _TEXTS: Recent[tuple[tuple[float, ...], list[str]]] = Recent(1024)
 _COLUMNS: Recent[tuple[tuple[Column, ...], Any]] = Recent(256)
 _CERTIFIABLE: Kept[str | None] = Kept(1)  # an answer asks before it is returned, and its certificate once more
@@ -131,12 +133,13 @@ def _too_far_from_1(model: Table, distance: Norm) -> str | None:
     """Why multipliers that count distances are too small, or too large, for their format; None if they are not."""
     if not isinstance(model, Network):
         return None
-    most = LARGEST if len(model.layers) > 1 else math.inf
-    if SMALLEST <= distance.exponent <= most:
+    dearest = distance.widest.numerator.bit_length() - distance.widest.denominator.bit_length()
+    most = LARGEST if dearest <= LARGEST else EXACT
+    if distance.exponent >= SMALLEST and (distance.exponent <= most or len(model.layers) == 1):
         return None
     return (
-        f"the weights make distances of about 2^{distance.exponent}, and certificates of this model are for distances "
-        f"from 2^{SMALLEST} to 2^{LARGEST}; divide all weights by 2^{distance.exponent}"
+        f"the weights make distances of about 2^{distance.exponent} (the largest 2^{dearest}), and certificates of "
+        f"this model are for distances from 2^{SMALLEST} to 2^{most}; divide all weights by 2^{distance.exponent}"
     )
 
 

@@ -21,7 +21,7 @@ from mace.cli.schemas import all_schemas, schema
 from mace.plans import audit_plans
 from mace.verify.output import as_json
 from mace.verify.suite import of_texts, run_suite
-from mace.verify.vnnlib.run import VnnlibAnswer
+from mace.verify.vnnlib.answer import VnnlibAnswer
 from tests.report import made
 from tests.reproduce.test_recourse import SAID
 

@@ -19,16 +19,20 @@ import numpy as np
 from hypothesis import strategies as st
 
 from mace.base.deadline import Deadline
+from mace.solve.splitting import chain as chains
 from mace.solve.splitting import search as splitting
 from mace.solve.splitting.chain import chain_of
+from mace.verify.vnnlib.answer import VnnlibAnswer
+from mace.verify.vnnlib.asking import Asking, by_box
+from mace.verify.vnnlib.network import read_network
 from mace.verify.vnnlib.read import parse_property
-from mace.verify.vnnlib.run import Asking, VnnlibAnswer, answer_of, by_box, read_network
+from mace.verify.vnnlib.run import answer_of
 from tests.fuzz.questions import WrongAnswerError
 from tests.fuzz.spaces import Draw
 
 # How a row is given, which weights there are, or what is split.
 NETWORKS = ("matrix", "image", "vector", "sparse", "phases")
-MANY = splitting.MANY
+MANY, FEW, LEAST = splitting.MANY, chains.FEW, chains.LEAST_SPARSE
 SAMPLES = 400
 SECONDS, BOUNDING = 20.0, 0.2  # for an answer; for bounds where there is a point
 Formula = tuple[Any, ...]  # ("and", ..), ("or", ..), or (sign, ((factor, name), ..), level)
@@ -47,6 +51,7 @@ class Small:
 def property_questions(draw: Draw, name: str) -> Counter[str]:
     """One property of one network; how it ended."""
     splitting.MANY = 0 if name == "phases" else MANY
+    chains.FEW, chains.LEAST_SPARSE = (0, 0) if name == "sparse" else (FEW, LEAST)
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
     model = network(rng, name)

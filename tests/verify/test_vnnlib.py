@@ -16,9 +16,10 @@ import pytest
 
 from mace.errors import FileError, MaceError, ModelError, ProgramError
 from mace.verify import verify_vnnlib
+from mace.verify.vnnlib.answer import written
+from mace.verify.vnnlib.asking import by_box, rounded
 from mace.verify.vnnlib.formula import Variable
 from mace.verify.vnnlib.read import parse_property, read_property
-from mace.verify.vnnlib.run import by_box, rounded, written
 
 DECLARED = "(declare-const X_0 Real)\n(declare-const X_1 Real)\n(declare-const Y_0 Real)\n(declare-const Y_1 Real)\n"
 BOX = "(assert (>= X_0 -1)) (assert (<= X_0 1)) (assert (>= X_1 -1)) (assert (<= X_1 1))\n"

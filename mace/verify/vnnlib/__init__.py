@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mace.base.deadline import Deadline
+    from mace.verify.vnnlib.answer import VnnlibAnswer
     from mace.verify.vnnlib.read import Specification
-    from mace.verify.vnnlib.run import VnnlibAnswer
 
 
 def verify_vnnlib(

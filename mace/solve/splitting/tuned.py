@@ -34,6 +34,7 @@ class Tuned(NamedTuple):
     lost: Floats
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is no better bound than the first
 def tuned(
     chain: Chain, found: BoundedUnits, boxes: Interval, ends: Floats, box: NDArray[np.int64], least: Floats
 ) -> Tuned:

@@ -114,7 +114,8 @@ def search(chain: Chain, box: Interval, wanted: Wanted, confirm: Confirm, deadli
 def _batch(chain: Chain, wanted: Wanted) -> int:
     """How many boxes are bounded at once: fewer where many inequalities or a wide network make each of them long."""
     rows, columns = max(len(wanted.forms), 1), chain.stages[0].inputs
-    return max(1, min(BATCH, rows_at_once(chain) * 8 // rows, CELLS // (rows * columns)))
+    units = sum(len(stage.bias) for stage in chain.stages) if columns > MANY else 1  # what `tuned` holds of each form
+    return max(1, min(BATCH, rows_at_once(chain) * 8 // rows, CELLS // (rows * max(columns, 2 * units))))
 
 
 def _of(interval: Interval, which: NDArray[np.int64] | slice) -> Interval:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from mace.base.deadline import NEVER
+from mace.base.deadline import NEVER, Deadline
 from mace.solve.splitting import chain as chains
 from mace.solve.splitting import rows as rows_of_forms
 from mace.solve.splitting import search as splitting
@@ -150,6 +151,20 @@ def test_a_sparse_network_without_any_weight_is_bounded_as_others(kept: bool) ->
     chain = chain_of(network)
     assert chain.stages[0].sparse == kept
     assert search(chain, Interval(np.zeros(3), np.ones(3)), wanted, lambda _: False, NEVER).status == "none"
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.usefixtures("phases")
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_slopes_that_overflow_refute_nothing(sign: float) -> None:
+    """Before inputs below 1e-300 the output is 1e10; the slope, 1e320, was taken for the largest double."""
+    first, last = (Layer(np.array([[one]]), np.zeros(1), "relu") for one in (1e160, sign * 1e160))
+    chain = chain_of(Network((first, replace(last, activation="identity")), 1, "value", (), dtype="float64"))
+    box, tiny = Interval(np.zeros(1), np.array([1e-310])), np.array([[1e-310]])
+    wanted = Wanted(np.array([[sign]]), np.array([1e9]), np.ones((1, 1), np.bool_), 0.0)
+    assert sign * chain.outputs(tiny) > 9e9
+    assert search(chain, box, wanted, lambda _: False, Deadline.after(0.2)).status != "none"
+    assert search(chain, box, wanted, lambda _: True, NEVER).status == "found"
 
 
 def test_no_points_are_tried_in_a_box_that_its_first_bounds_refute() -> None:

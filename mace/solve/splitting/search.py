@@ -218,7 +218,8 @@ def _given(chain: Chain, found: BoundedUnits, boxes: Interval, asked: NDArray[np
     slope, steep = np.zeros((*asked.shape, columns)), np.zeros((*asked.shape, columns))
     over, rounding, size = np.full(asked.shape, np.inf), np.zeros(asked.shape), np.zeros(asked.shape)
     slope[box, row], rounding[box, row] = np.nan_to_num(forms.slope), forms.rounding
-    over[box, row] = forms.constant - wanted.least[row]
+    # A slope that overflowed bounds nothing: where inputs are tiny, the form may be finite and far above its level.
+    over[box, row] = np.where(np.isfinite(forms.slope).all(axis=1), forms.constant - wanted.least[row], np.inf)
     size[box, row] = np.abs(forms.constant) + np.abs(wanted.least[row])
     steep[box, row] = steepest(chain, found.lines, wanted.forms[row], box)
     over[~found.sound] = np.inf

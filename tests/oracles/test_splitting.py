@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mace.base.deadline import NEVER, Deadline
+from mace.base.deadline import NEVER, Deadline, TimeOverError
 from mace.solve.splitting import chain as chains
 from mace.solve.splitting import rows as rows_of_forms
 from mace.solve.splitting import search as splitting
@@ -142,6 +142,15 @@ def test_tuned_bounds_hold_where_the_chosen_phases_do(seed: int, dtype: str) -> 
     assert (most <= plain).all()
     for y in computed(network, rows[kept], rng):
         assert (forms.astype(np.longdouble) @ y <= most).all()
+
+
+def test_tuning_looks_at_the_clock() -> None:
+    """Of a batch before two layers of 2,000 units it took seven seconds, whatever was left."""
+    chain = chain_of(random_network(np.random.default_rng(0), "float32"))
+    boxes = Interval(np.zeros((1, chain.stages[0].inputs)), np.ones((1, chain.stages[0].inputs)))
+    found = bounded(chain, boxes, None)
+    with pytest.raises(TimeOverError):
+        tuned(chain, found, boxes, np.ones((1, 3)), np.zeros(1, np.int64), np.zeros(1), Deadline.after(0.0))
 
 
 def test_a_sparse_network_without_any_weight_is_bounded_as_others(kept: bool) -> None:

@@ -204,12 +204,14 @@ class _Given(NamedTuple):
     lost: Floats
 
 
-def _given(chain: Chain, found: BoundedUnits, boxes: Interval, asked: NDArray[np.bool_], wanted: Wanted) -> _Given:
+def _given(
+    chain: Chain, found: BoundedUnits, boxes: Interval, asked: NDArray[np.bool_], wanted: Wanted, deadline: Deadline
+) -> _Given:
     """The forms of the rows that are asked for, and infinite ones in place of the others."""
     box, row = np.nonzero(asked)
     lost = np.zeros((len(asked), 0))
     if chain.stages[0].inputs > MANY:
-        forms, added = tuned(chain, found, boxes, wanted.forms[row], box, wanted.least[row])
+        forms, added = tuned(chain, found, boxes, wanted.forms[row], box, wanted.least[row], deadline)
         lost = np.zeros((len(asked), added.shape[1]))
         np.add.at(lost, box, np.nan_to_num(added))
     else:
@@ -232,7 +234,7 @@ def _step(chain: Chain, block: Block, wanted: Wanted, left: bool, deadline: Dead
     left: whether the question is open in any case; then the rounding of sums counts for nothing.
     """
     found = bounded(chain, block.box, block.known, deadline)
-    given = _given(chain, found, block.box, block.live @ wanted.parts, wanted)
+    given = _given(chain, found, block.box, block.live @ wanted.parts, wanted, deadline)
     if left:
         given = given._replace(rows=given.rows._replace(over=given.rows.over - given.rounding))
     rows, parts = given.rows, wanted.parts

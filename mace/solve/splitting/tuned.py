@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.deadline import NEVER, Deadline
 from mace.solve.splitting.bounds import BoundedUnits, Choice, Forms, back, greatest
 from mace.solve.splitting.chain import Chain, Interval
 from mace.solve.splitting.rows import Full
@@ -36,9 +37,13 @@ class Tuned(NamedTuple):
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is no better bound than the first
 def tuned(
-    chain: Chain, found: BoundedUnits, boxes: Interval, ends: Floats, box: NDArray[np.int64], least: Floats
-) -> Tuned:
-    """Bounds of forms of the outputs, (rows, outputs), each in its box, and meant to be below its level."""
+    chain: Chain, found: BoundedUnits, boxes: Interval, ends: Floats, box: NDArray[np.int64], least: Floats,
+    deadline: Deadline = NEVER,
+) -> Tuned:  # fmt: skip
+    """Bounds of forms of the outputs, (rows, outputs), each in its box, and meant to be below its level.
+
+    Raises TimeOverError: of many boxes and a wide network each step takes seconds.
+    """
     flat = [line.flat[box] for line in found.lines[:-1]]
     opened = [(line.above > 0)[box] for line in found.lines[:-1]]
     # In its phase a unit's sum times this is not negative.
@@ -47,6 +52,7 @@ def tuned(
     best: Tuned | None = None
     first = reached = plain = np.full(len(ends), np.inf)
     for step in range(STEPS + 1):
+        deadline.look("bounds were tuned")
         choice = Choice(flat, [s * p for s, p in zip(sign, price, strict=True)], [])
         forms = back(chain, found.lines, Full(ends, box), choice)
         over = greatest(forms, boxes, box) - least

@@ -57,7 +57,7 @@ def tuned(
         forms = back(chain, found.lines, Full(ends, box), choice)
         over = greatest(forms, boxes, box) - least
         first = over if step == 0 else first
-        plain = np.minimum(plain, forms.rounding)
+        plain = np.fmin(plain, forms.rounding)
         now = Tuned(forms, _lost(found, choice, box))
         better = over < reached
         best = now if best is None else _where(better, now, best)

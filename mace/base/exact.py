@@ -132,6 +132,11 @@ def nearest(number: Fraction) -> float:
         return math.inf if number > 0 else -math.inf
 
 
+def magnitude(number: Fraction) -> int:
+    """The power of two that is about a number's size: 2^k is less than twice as large, and more than half as large."""
+    return number.numerator.bit_length() - number.denominator.bit_length()
+
+
 def moderate(size: float) -> bool:
     """Whether products and quotients of a few such sizes lose no more than a few roundings, relative to them."""
     return 1e-99 < size < 1e99

@@ -65,15 +65,9 @@ def read_bytes(path: Path, largest: int, hint: str = "") -> bytes:
     """The bytes of a file, at most so many; raises FileError with the hint."""
     try:
         with path.open("rb") as file:
-            # One more than allowed shows a file that is too large, whatever its directory says of its size.
-            found = file.read(largest + 1)
+            return _at_most(largest, file, str(path), hint)
     except OSError as error:
         raise FileError(f"{path}: cannot be read ({reason(error)})", hint=hint) from None
-    except MemoryError:
-        raise FileError(f"{path}: needs more memory than there is", hint=hint) from None
-    if len(found) > largest:
-        raise FileError(f"{path} is larger than {largest / 2**20:.3g} MB", hint=hint)
-    return found
 
 
 def read_unpacked(path: Path, largest: int, hint: str = "") -> bytes:
@@ -86,13 +80,20 @@ def read_unpacked(path: Path, largest: int, hint: str = "") -> bytes:
 
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
-            found = file.read(largest + 1)
+            return _at_most(largest, file, str(path), hint, " when it is unpacked")
     except (OSError, EOFError, zlib.error) as error:
         raise FileError(f"{path}: cannot be unpacked ({reason(error)})", hint=hint) from None
+
+
+def _at_most(largest: int, file: io.BufferedIOBase, name: str, hint: str, when: str = "") -> bytes:
+    """All bytes that a file gives, at most so many; raises FileError."""
+    try:
+        # One more than allowed shows a file that is too large, whatever its directory says of its size.
+        found = file.read(largest + 1)
     except MemoryError:
-        raise FileError(f"{path}: needs more memory than there is", hint=hint) from None
+        raise FileError(f"{name}: needs more memory than there is", hint=hint) from None
     if len(found) > largest:
-        raise FileError(f"{path} is larger than {largest / 2**20:.3g} MB when it is unpacked", hint=hint)
+        raise FileError(f"{name} is larger than {largest / 2**20:.3g} MB{when}", hint=hint)
     return found
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mace.base.exact import magnitude
 from mace.certify.nodes import PRICED, steps_of
 from mace.proofs.changes import FARTHEST, MOST
 
@@ -86,7 +87,7 @@ def _read(part: dict[str, Any]) -> Part | None:
             return None
         columns.append(Column(np.cumsum(np.array(steps, np.int64)), np.array(units, np.int64)))
     first, second = columns
-    return Part(unit.numerator.bit_length() - unit.denominator.bit_length(), (first, second))
+    return Part(magnitude(unit), (first, second))
 
 
 def _difference(own: Column, before: Column, shift: int) -> tuple[Array, Column]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from mace.base.cache import Kept, Recent
 from mace.base.deadline import NEVER, Deadline
+from mace.base.exact import magnitude
 from mace.certify.models import float_text, float_texts, model_part
 from mace.certify.numbers import canonical, text
 from mace.certify.rules import expression_of
@@ -133,7 +134,7 @@ def _too_far_from_1(model: Table, distance: Norm) -> str | None:
     """Why multipliers that count distances are too small, or too large, for their format; None if they are not."""
     if not isinstance(model, Network):
         return None
-    dearest = distance.widest.numerator.bit_length() - distance.widest.denominator.bit_length()
+    dearest = magnitude(distance.widest)
     most = LARGEST if dearest <= LARGEST else EXACT
     if distance.exponent >= SMALLEST and (distance.exponent <= most or len(model.layers) == 1):
         return None

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.escape import short
-from mace.base.exact import as_written, nearest
+from mace.base.exact import as_written, magnitude, nearest
 from mace.errors import MaceError, NumberError
 
 if TYPE_CHECKING:
@@ -169,13 +169,12 @@ class Norm:
         size = min(self.widest, max(least, Fraction(1)))
         if not size or Fraction(1, USUAL) <= size <= USUAL:
             return 0
-        return size.numerator.bit_length() - size.denominator.bit_length()
+        return magnitude(size)
 
     @cached_property
     def unit_in_floats(self) -> Fraction:
         """The unit, or so many times it that floats hold every charge in it, and products of a few."""
-        most = self.widest.numerator.bit_length() - self.widest.denominator.bit_length()
-        return Fraction(2) ** max(self.exponent, most - MOST_IN_FLOATS)
+        return Fraction(2) ** max(self.exponent, magnitude(self.widest) - MOST_IN_FLOATS)
 
     @cached_property
     def _hash(self) -> int:

@@ -21,7 +21,7 @@ from math import floor
 
 import numpy as np
 
-from mace.base.exact import exact
+from mace.base.exact import exact, magnitude
 from mace.problem.distance import Charge
 from mace.problem.question import Question
 from mace.solve.smt.axes import GridTerm, LevelTerm
@@ -255,6 +255,6 @@ def _up(value: Fraction) -> Fraction:
     """A number of 24 binary digits that is not below a number >= 0; others stay as they are."""
     if value <= 0:
         return value
-    shift = 24 - (value.numerator.bit_length() - value.denominator.bit_length())
+    shift = 24 - magnitude(value)
     scaled = value * Fraction(2) ** shift
     return -floor(-scaled) / Fraction(2) ** shift

@@ -79,11 +79,12 @@ def search(chain: Chain, box: Interval, wanted: Wanted, confirm: Confirm, deadli
     small = max(float(np.abs(ends).max(initial=0.0)) for ends in (*box, *entered)) < chain.largest
     stack, boxes, left, first, last = [root], 0, not small, np.zeros(0), LAST
     most, attempts, work = _batch(chain, wanted), Attempts(chain, entered, wanted, confirm), 0
+    ahead: _Step | None = None  # the first box, bounded before points are tried
     try:
         if small and wanted.forms.size and sum(len(stage.bias) for stage in chain.stages) <= QUICK:
-            step = _step(chain, root, wanted, left, deadline)
-            if not (len(step.rest) or step.left):  # most of many boxes: points of them would take the time
-                return Settled("none", 1, step.slack[0])
+            ahead = _step(chain, root, wanted, left, deadline)
+            if not (len(ahead.rest) or ahead.left):  # most of many boxes: points of them would take the time
+                return Settled("none", 1, ahead.slack[0])
         if small and attempts.anywhere(deadline):
             return Settled("found", 0, first)
         if not wanted.forms.size:
@@ -92,7 +93,7 @@ def search(chain: Chain, box: Interval, wanted: Wanted, confirm: Confirm, deadli
         while stack and small and last:
             deadline.look("boxes were bounded")
             block = _popped(stack, most)
-            step = _step(chain, block, wanted, left, deadline)
+            step, ahead = ahead or _step(chain, block, wanted, left, deadline), None
             first = step.slack[0] if not boxes else first
             boxes += len(block)
             left = left or step.left

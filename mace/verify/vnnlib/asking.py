@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.deadline import Deadline
-from mace.base.exact import above, below, exact, nearest
+from mace.base.exact import above, below, exact, magnitude, nearest
 from mace.solve.splitting.chain import Chain, Interval, chain_of
 from mace.solve.splitting.climb import Wanted
 from mace.solve.splitting.search import Settled, search
@@ -57,7 +57,7 @@ def _of_inputs(atom: Atom) -> frozenset[tuple[int, Fraction]]:
 def _near_one(atom: Atom) -> Atom:
     """The same inequality, with coefficients that doubles hold: times a power of two, so that nothing rounds."""
     largest = max(map(abs, atom.coefficients.values()))
-    power = largest.numerator.bit_length() - largest.denominator.bit_length()
+    power = magnitude(largest)
     if abs(power) <= FAR:
         return atom
     unit = Fraction(2) ** power

@@ -66,7 +66,6 @@ IDEAS = [
                 "how the oracle is asked, through `read`",
             ),
             "mace/verify/ask.py": "how the oracle is asked, through `read`",
-            "mace/solve/networks/prover.py": "the same question in another unit, for who asks it through `read`",
             "mace/explain/probabilities/softmax.py": "points alone, to be asked of the model: no bound of them counts",
         },
     ),

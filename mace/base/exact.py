@@ -204,7 +204,7 @@ def rank_to_float(rank: int) -> float:
     return magnitude if rank >= 0 else -magnitude
 
 
-def ranks_to_floats(ranks: Sequence[int]) -> NDArray[np.float64]:
+def ranks_to_floats(ranks: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
     """The doubles at many places: `rank_to_float` of each."""
     import numpy as np
 

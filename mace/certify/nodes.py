@@ -100,7 +100,7 @@ def _forms(part: Prices | Multipliers) -> dict[str, Any]:
 
 def _rules(part: Prices | Multipliers, question: Question) -> dict[str, Any]:
     """The multipliers of what rules compare, where there are some."""
-    if part.rules and isinstance(question.distance, Norm) and question.distance.unit < FINEST:
+    if part.rules and isinstance(question.distance, Norm) and question.distance.finest < FINEST:
         raise CertificateError(
             "the weights make distances too small for a certificate that rests on what rules compare; give larger ones"
         )

@@ -136,11 +136,13 @@ def _too_far_from_1(model: Table, distance: Norm) -> str | None:
         return None
     dearest = magnitude(distance.widest)
     most = LARGEST if dearest <= LARGEST else EXACT
-    if distance.exponent >= SMALLEST and (distance.exponent <= most or len(model.layers) == 1):
+    least = magnitude(distance.finest)  # of changes of a feature that is far cheaper than others
+    if least >= SMALLEST and (distance.exponent <= most or len(model.layers) == 1):
         return None
+    about = min(least, distance.exponent)
     return (
-        f"the weights make distances of about 2^{distance.exponent} (the largest 2^{dearest}), and certificates of "
-        f"this model are for distances from 2^{SMALLEST} to 2^{most}; divide all weights by 2^{distance.exponent}"
+        f"the weights make distances of about 2^{about} (the largest 2^{dearest}), and certificates of this model are "
+        f"for distances from 2^{SMALLEST} to 2^{most}; divide all weights by 2^{about}"
     )
 
 

@@ -172,6 +172,15 @@ class Norm:
         return magnitude(size)
 
     @cached_property
+    def finest(self) -> Fraction:
+        """The same of the feature that is cheapest to change, where that is far less than the unit: another power of
+        two. A point may be several times as far as the nearest and yet differ from it by a part of this alone.
+        """
+        least = min(filter(None, self.weights), default=Fraction(0))
+        least *= len(self.weights) * (self.alpha + self.beta) + self.gamma
+        return Fraction(2) ** magnitude(least) if 0 < least < self.unit / USUAL else self.unit
+
+    @cached_property
     def unit_in_floats(self) -> Fraction:
         """The unit, or so many times it that floats hold every charge in it, and products of a few."""
         return Fraction(2) ** max(self.exponent, magnitude(self.widest) - MOST_IN_FLOATS)
@@ -201,6 +210,11 @@ class DistanceProgram:
         """As `Norm.unit`: of a program nobody knows better than 1."""
         return Fraction(1)
 
+    @property
+    def finest(self) -> Fraction:
+        """As `Norm.finest`: a program may count in millions, or in parts of them, and nobody knows."""
+        return Fraction(0)
+
 
 @dataclass(frozen=True, slots=True)
 class NearestRow:
@@ -218,6 +232,11 @@ class NearestRow:
     def unit(self) -> Fraction:
         """As `Norm.unit`."""
         return self.norm.unit
+
+    @property
+    def finest(self) -> Fraction:
+        """As `Norm.finest`."""
+        return self.norm.finest
 
 
 Distance: TypeAlias = Norm | DistanceProgram | NearestRow

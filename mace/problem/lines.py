@@ -20,8 +20,8 @@ from mace.problem.programs import Rule
 
 COMPARED = {Op.LT: 1, Op.LE: 1, Op.GT: -1, Op.GE: -1, Op.EQ: 1}  # whether the left side is the smaller one
 
-# A checker knows no multiplier of a rule beyond 160 bits below the point: where distances, whose prices these are, are
-# all smaller than this, no certificate rests on one.
+# A checker knows no multiplier of a rule beyond 160 bits below the point: where distances, whose prices these are, may
+# be smaller than this, no certificate rests on one.
 FINEST = Fraction(1, 2**60)
 
 

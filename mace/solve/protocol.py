@@ -19,10 +19,13 @@ from mace.base.deadline import NEVER, Deadline, now
 from mace.base.escape import short
 from mace.base.exact import as_written
 from mace.errors import MaceError, NumberError
+from mace.problem.distance import Distance
 from mace.problem.exclusions import Avoid
 from mace.problem.proof import Proof
 from mace.space.axes import Point
 
+NEARLY = Fraction(1, 10**9)  # near enough for distances of about 1
+USUAL_SHARE = Fraction(1, 10**8)  # of a distance: near enough where nothing says what distances come to
 MOST_MEMORY = 2**40  # MB; what is more is no limit
 
 
@@ -82,6 +85,17 @@ class Gap:
         """
         known = usual or cls()
         return cls(_not_negative("gap", gap, known.absolute), _not_negative("rgap", rgap, known.relative))
+
+    @classmethod
+    def usual(cls, distance: Distance, absolute: Fraction, relative: Fraction = Fraction(0)) -> Gap:
+        """What is near enough where nobody says: the first for distances of about 1, the second of any distance.
+
+        Where some feature is far cheaper than others (`Norm.finest`), the first would hide several times the distance
+        of a point that changes this feature alone: there only a part of what that comes to counts by itself.
+        """
+        if distance.finest < distance.unit:
+            return cls(absolute * distance.finest, max(relative, USUAL_SHARE))
+        return cls(absolute * distance.unit, relative)
 
     def times(self, unit: Fraction) -> Gap:
         """The gap of distances that are counted in a unit, as distances themselves: see `Norm.unit`."""

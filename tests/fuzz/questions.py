@@ -151,10 +151,16 @@ def question(draw: Draw, asked: Asked) -> roads.Problem | None:
     return roads.Problem(family, world, space, start, goal[0], measure, [rule[0]] if rule else [], most, expected)
 
 
-def near(problem: roads.Problem) -> Fraction:
-    """How near is near enough, where answers are not exact: a part of what distances come to."""
+def near(problem: roads.Problem, oracle: str = "auto") -> Fraction:
+    """How near is near enough, where answers are not exact: a part of what distances come to.
+
+    Where one feature is far cheaper than others, it is a part of what that one costs and of the distance itself.
+    """
     weights = [weight for weight in (problem.measure.weights or {}).values() if weight] or [Fraction(1)]
-    return CLOSE * min(max(weights), max(min(weights), Fraction(1)))
+    unit = min(max(weights), max(min(weights), Fraction(1)))
+    if oracle != "auto" or min(weights) > unit / 100:
+        return CLOSE * unit
+    return CLOSE * min(weights) + 10 * CLOSE * (problem.expected or 0)
 
 
 def ask(asked: Asked, problem: roads.Problem, oracle: str = "auto") -> str:
@@ -167,14 +173,15 @@ def ask(asked: Asked, problem: roads.Problem, oracle: str = "auto") -> str:
         f"{problem.rules}, most_changes {problem.most_changes}, oracle {oracle}"
     )
     try:
-        answer = problem.explain(oracle=oracle, gap=0 if asked.family.exact else near(problem))
+        gap = 0 if asked.family.exact else None if oracle == "auto" else near(problem, oracle)
+        answer = problem.explain(oracle=oracle, gap=gap)
     except mace.errors.MaceError as error:
         if "where its table does not" in error.message:  # The last net held, but a reader is wrong.
             raise WrongAnswerError(f"table and library differ: {error.message}\n{told}") from error
         return "refused: " + re.sub(r"[-\d.]+|`[^`]*`", "..", error.message.splitlines()[0])[:70]
     except Exception as error:
         raise WrongAnswerError(f"{type(error).__name__}: {error}\n{told}") from error
-    if why := fault(asked, problem, answer):
+    if why := fault(asked, problem, answer, near(problem, oracle)):
         found = [c.values for c in answer.counterfactuals]
         raise WrongAnswerError(
             f"{why}\n{told}\nanswer: {answer.status} by {answer.oracle}, {answer.exact_lower_bound} .. "
@@ -183,14 +190,17 @@ def ask(asked: Asked, problem: roads.Problem, oracle: str = "auto") -> str:
     return certified(answer, told, oracle)
 
 
-def fault(asked: Asked, problem: roads.Problem, answer: Answer) -> str:
-    """What is wrong with an answer; empty for nothing."""
+def fault(asked: Asked, problem: roads.Problem, answer: Answer, room: Fraction) -> str:
+    """What is wrong with an answer; empty for nothing.
+
+    room: how far an optimum that is not exact may be from the nearest.
+    """
     expected, exact = problem.expected, asked.family.exact
     if answer.status in ("unknown", "bounded"):
         if answer.exact_distance is not None and (expected is None or answer.exact_distance < expected):
             return doubtful(asked, problem, answer, "a counterfactual that the library refuses")
         low = answer.exact_lower_bound
-        return "a lower bound above the distance" if expected is not None and low > expected + near(problem) else ""
+        return "a lower bound above the distance" if expected is not None and low > expected + room else ""
     if expected is None:
         if answer.status == "infeasible":
             return ""
@@ -199,8 +209,8 @@ def fault(asked: Asked, problem: roads.Problem, answer: Answer) -> str:
         return doubtful(asked, problem, answer, "infeasible where a point has the goal")
     distance = answer.exact_distance
     assert distance is not None
-    if distance == expected or not exact and abs(distance - expected) <= near(problem):
-        return "" if answer.exact_lower_bound <= expected + near(problem) else "a lower bound above the distance"
+    if distance == expected or not exact and abs(distance - expected) <= room:
+        return "" if answer.exact_lower_bound <= expected + room else "a lower bound above the distance"
     return doubtful(asked, problem, answer, "another distance")
 
 

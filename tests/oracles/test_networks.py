@@ -156,6 +156,48 @@ def test_one_dear_feature_leaves_the_others_as_exact(made: Any, weight: int) -> 
     assert abs(answer.exact_distance - fixed.exact_distance) < Fraction(2, 10**9)
 
 
+@pytest.mark.parametrize("power", [9, 25, 90])
+@pytest.mark.parametrize("distance", ["l1", "linf", {"l0": 0.2, "l1": 0.5, "linf": 0.3}])
+@pytest.mark.parametrize("made", [LogisticRegression(), MLPClassifier((4,), max_iter=400, random_state=0)])
+def test_cheap_features_beside_others_are_seen(made: Any, distance: Any, power: int) -> None:
+    """A part of what others cost was taken for nothing: any point that changed cheap features alone was the nearest."""
+    rows, target = load_breast_cancer(return_X_y=True)
+    rows = rows[:, :4] / rows[:, :4].max(axis=0)
+    model = made.fit(rows, target)
+    space = Space([Feature(f"x{k}", "real", 0, 1) for k in range(4)])
+    row = rows[model.predict(rows) == 0][0]
+    cheap = Fraction(1, 10**power)
+    weights = {"x0": cheap, "x1": cheap}
+    fixed = Explainer(model, space.change(x2="fixed", x3="fixed"), distance=distance).explain(row, goal=1)
+    answer = Explainer(model, space, distance=distance, weights=weights).explain(row, goal=1)
+    assert (fixed.status, answer.status) == ("optimal", "optimal")
+    assert fixed.exact_distance is not None
+    assert answer.exact_distance is not None
+    # Others move a little, too, where only the largest change counts.
+    assert fixed.exact_distance * (1 - Fraction(3, 10**8)) - cheap * 10**5 <= answer.exact_distance / cheap
+    assert answer.exact_distance / cheap <= fixed.exact_distance * (1 + Fraction(3, 10**8))
+    assert answer.exact_distance * (1 - Fraction(1, 10**8)) - cheap / 10**8 <= answer.exact_lower_bound
+    if power < 30:
+        assert answer.certificate.check().accepted
+    else:
+        with pytest.raises(CertificateError, match=r"divide all weights by 2\^-"):
+            _ = answer.certificate
+
+
+@pytest.mark.parametrize("distance", ["l1", "linf"])
+def test_one_dear_feature_moves_by_no_float_too_many(distance: str) -> None:
+    """The next float was taken for any other: of a weight of 1e9 it is farther by a part in ten thousand."""
+    rows, target = load_breast_cancer(return_X_y=True)
+    rows = rows[:, :4] / rows[:, :4].max(axis=0)
+    model = LogisticRegression().fit(rows, target)
+    space = Space([Feature(f"x{k}", "real", 0, 1) for k in range(4)])
+    explainer = Explainer(model, space, distance=distance, weights={"x2": 10**9, "x3": 3 * 10**9})
+    for row in rows[model.predict(rows) == 0][:10]:
+        answer = explainer.explain(row, goal=1)
+        assert answer.exact_distance is not None
+        assert answer.exact_distance - answer.exact_lower_bound < Fraction(1, 10**8)
+
+
 @pytest.mark.parametrize("power", [-330, -40, 60, 307])
 @pytest.mark.parametrize(
     "made",

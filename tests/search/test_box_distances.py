@@ -20,7 +20,7 @@ from mace.compilers.enclosures.bounds import over
 from mace.compilers.enclosures.ranges import Ball, Floats, Range
 from mace.compilers.enclosures.registry import enclosed
 from mace.explain.explainers import explainer_of
-from mace.explain.unread.enclosed import GAP, Boxes, Said
+from mace.explain.unread.enclosed import NEAR, Boxes, Said
 from mace.explain.unread.explainer import Unread
 from mace.problem.around import Neighbourhood
 from mace.problem.distance import norm
@@ -32,7 +32,7 @@ from mace.search.box_distances import Nearness
 from mace.search.chart import Chart
 from mace.search.protocol import Run, Task
 from mace.search.tabu import Tabu
-from mace.solve.protocol import Gap
+from mace.solve.protocol import NEARLY, Gap
 from mace.space.feature import Feature
 from mace.space.space import Space
 from tests.held_boxes import BOXES
@@ -168,7 +168,7 @@ def explained(model: Any, rows: pd.DataFrame, row: pd.Series, name: str, most: i
     calls = Calls(explainer.box, Chart(place), NEVER)
     aim = GoalAim(Classes(frozenset({1})), (0, 1), None)
     task = Task(place, AskedModel(lambda given: aim.said(calls, given), None, NEVER), space.numbers(rows))
-    return Boxes(Run(Tabu(), task), aim, explainer.enclosure, GAP).bounded(NEVER, most)
+    return Boxes(Run(Tabu(), task), aim, explainer.enclosure, Gap(NEARLY, NEAR)).bounded(NEVER, most)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

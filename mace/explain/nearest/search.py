@@ -34,7 +34,7 @@ from mace.solve.driver import Bracket, bracket_optimum, bracket_within, bring_in
 from mace.solve.ensembles.means.cover import Refuted
 from mace.solve.ensembles.means.prover import PATIENCE
 from mace.solve.lattice import denominator
-from mace.solve.protocol import Gap, Limits, Oracle
+from mace.solve.protocol import NEARLY, Gap, Limits, Oracle
 from mace.solve.status import is_final
 from mace.space.axes import Point
 from mace.tables.table import Ensemble, Formula, Network
@@ -367,12 +367,11 @@ def _by_decision(goal: Wanted | None) -> Wanted | None:
 def _gap(gap: object, rgap: object, oracle: Oracle, question: Question) -> Gap:
     """The gap asked for; when nothing is said, what the oracle reaches as a matter of course."""
     if gap is None and rgap is None:
-        unit = question.distance.unit
         if not oracle.optimises:
-            return Gap(Fraction(1, 10**6), Fraction(1, 1000)).times(unit)
+            return Gap.usual(question.distance, Fraction(1, 10**6), Fraction(1, 1000))
         if oracle.name == "forms":
-            return Gap(Fraction(1, 10**9), Fraction(1, 10**6))
+            return Gap.usual(question.distance, NEARLY, Fraction(1, 10**6))
         # Where linear rules hold barely, the nearest values lie between those of a grid.
         between = bool(lines_of(question.rules)) and denominator(question.axes, question.distance) is None
-        return Gap(Fraction(1, 10**9) if between or oracle.name != "ensembles" else Fraction(0)).times(unit)
+        return Gap.usual(question.distance, NEARLY) if between or oracle.name != "ensembles" else Gap()
     return Gap.asked(gap, rgap)

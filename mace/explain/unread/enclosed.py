@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 BOXES = "bounds over "
 COMPARED = 256  # rows at which bounds are compared with what the model says
-GAP = Gap(Fraction(1, 10**9), Fraction(1, 1000))  # where the caller names none
+NEAR = Fraction(1, 1000)  # enough, as a part of the distance, where the caller names no gap
 
 
 class Said(NamedTuple):

@@ -36,7 +36,7 @@ from mace.explain.reading.frames import answers_of
 from mace.explain.reading.settings import GoalSpec
 from mace.explain.unread import words
 from mace.explain.unread.aim import aim_of
-from mace.explain.unread.enclosed import BOXES, GAP, Boxes, about_probabilities, agrees, enclosure_of, takes
+from mace.explain.unread.enclosed import BOXES, NEAR, Boxes, about_probabilities, agrees, enclosure_of, takes
 from mace.explain.unread.enclosed import Said as BoxesSaid
 from mace.problem.another import exclusion, no_other
 from mace.problem.around import Neighbourhood
@@ -53,7 +53,7 @@ from mace.search.registry import ProposerSpec, proposer_of
 from mace.search.score import Score
 from mace.search.tabu import Tabu
 from mace.solve.driver import Bracket, OracleCall
-from mace.solve.protocol import Gap
+from mace.solve.protocol import NEARLY, Gap
 from mace.solve.status import Status, is_final
 from mace.space.axes import Point
 from mace.space.space import Space
@@ -147,7 +147,7 @@ class Unread:
             raise MaceError(f"most_changes must be a whole number >= 0, got {short(most_changes)}")
         chosen, most = proposer_of(proposer or "tabu"), calls_asked(max_calls)
         named = places_of(constrained, self.space)
-        near = GAP.times(self.distance.unit) if gap is None and rgap is None else Gap.asked(gap, rgap)
+        near = Gap.usual(self.distance, NEARLY, NEAR) if gap is None and rgap is None else Gap.asked(gap, rgap)
 
         def answer(row: object) -> Answer:
             began, deadline = now(), Deadline.asked(timeout)

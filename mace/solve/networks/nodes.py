@@ -159,12 +159,19 @@ class Frame:
         return np.array([self.change(j, k) if isinstance(axes[j], GridAxis) else 0.0 for j, k in enumerate(point)])
 
     def rounded(self, x: Array, outward: bool) -> Point:
-        """The grid point nearest to a relaxed one; steps are rounded away from the start if `outward`."""
+        """A grid point near a relaxed one: away from the start if `outward`, else the nearest step, or the next float
+        towards the start: with a huge weight every float shows in the distance.
+        """
         if self.all_doubles is not None:
             lower, upper, start = self._indices
             with np.errstate(over="ignore"):
                 near = floats_to_ranks(self.all_doubles[0] + x * self.all_doubles[1])
-            moved = near + np.sign(x).astype(np.int64) if outward else near
+            way = np.sign(x).astype(np.int64)
+            if outward:
+                moved = near + way
+            else:
+                beyond = np.abs(ranks_to_floats(near) - self.all_doubles[0]) > np.abs(x * self.all_doubles[1])
+                moved = near - way * beyond
             return tuple(np.where(x == 0.0, start, np.clip(moved, lower, upper)).tolist())
         if self.all_multiples:
             return self._rounded_to_multiples(x, outward)
@@ -179,16 +186,19 @@ class Frame:
                 indices.append(axis.start)
                 continue
             if (double := self._doubles[j]) is not None:
-                # Which of two neighbouring doubles it is shows in no distance.
-                index = float_to_rank(double[0] + change * double[1]) + (outward and (1 if change > 0 else -1))
-                indices.append(min(max(index, axis.lower), axis.upper))
+                rank, step = float_to_rank(double[0] + change * double[1]), 1 if change > 0 else -1
+                if outward:
+                    rank += step
+                elif abs(rank_to_float(rank) - double[0]) > abs(change * double[1]):
+                    rank -= step
+                indices.append(min(max(rank, axis.lower), axis.upper))
                 continue
             value = axis.start_value + exact(change) * axis.scale
             low = axis.grid.floor(value)
             if axis.grid.value(low) == value:
                 index = low
-            elif outward:
-                index = low + 1 if change > 0 else low
+            elif outward or axis.grid.kind != "step":
+                index = low + ((change > 0) == outward)
             else:
                 index = low if value - axis.grid.value(low) <= axis.grid.value(low + 1) - value else low + 1
             indices.append(min(max(index, axis.lower), axis.upper))

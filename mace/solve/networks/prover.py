@@ -8,7 +8,8 @@ claimed. The floats of the search (`kernels.py`) may cost time, never soundness.
 How: a node is a box and a set of ReLU phases, inside the ball of the best known distance. Its bound is the dual of its
 linear relaxation. The least node is split where its relaxation loses most: a ReLU, a level, an integer, an l0 jump.
 A `gap` of zero is read as 1e-9, which is in the unit of the distance (`Norm.unit`); but where every feature has steps,
-the bound is the distance itself, unless the proof of that would be far longer.
+the bound is the distance itself, unless the proof of that would be far longer. Where a gap asks for more, since cheap
+features reach the goal, it is asked again in a unit of about the distance found.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mace.base.cache import Kept
-from mace.base.exact import above
+from mace.base.exact import above, magnitude
 from mace.errors import ModelError
-from mace.problem.distance import Norm
+from mace.problem.distance import MOST_IN_FLOATS, Norm
 from mace.problem.question import Question
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.solve.witnesses import Witnesses, Witnessing
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 2.0**900  # an end of a hidden unit is in doubles, and beyond 1e300 there is none
+FAR = 2**10  # times as near as a search expects: then it is asked in another unit
 _REACHES: Kept[float] = Kept(8)
 
 
@@ -101,40 +103,54 @@ class NetworkOracle(Witnessing):
         replay: Replay | None = None,
     ) -> Reply:
         """Find the nearest point with the goal within the radius, to within the gap, or prove that there is none."""
-        from mace.solve.networks.parted import Asked, has_time, parted
+        from mace.solve.networks.parted import Asked
 
-        if isinstance(norm := self.question.distance, Norm) and norm.unit_in_floats != 1:
-            return self._in_units(norm.unit_in_floats, radius, limits, strict=strict, best=best, gap=gap, replay=replay)
+        asked, norm = Asked(radius, strict, gap, limits), self.question.distance
+        assert isinstance(norm, Norm)
+        reply = self._in_unit(norm.unit_in_floats, asked, best, replay)
+        finest = Fraction(2) ** (magnitude(norm.widest) - MOST_IN_FLOATS) if norm.widest else Fraction(1)
+        unit = norm.unit_in_floats
+        # What is found may be so near, by changes of cheap features alone, that the search saw no difference to 0.
+        while isinstance(reply, Found) and gap != Gap() and not limits.deadline.over:
+            found, lower = self.question.distance_of(reply.point), reply.lower or Fraction(0)
+            nearer = max(Fraction(2) ** magnitude(found), finest) if found else unit
+            if gap.met(lower, found) or nearer * FAR > unit:
+                break
+            again = self._in_unit(nearer, asked, reply.point, replay)
+            if not isinstance(again, Found) or (again.lower or Fraction(0)) < lower:
+                break
+            reply, unit = again, nearer
+        return reply
+
+    def _in_unit(self, unit: Fraction, asked: Asked, best: Point | None, replay: Replay | None) -> Reply:
+        """The same, asked in a unit in which distances are about 1."""
+        from mace.solve.networks import units
+
+        if unit == 1:
+            return self._asked(asked, best, replay)
+        oracle = NetworkOracle(units.into(self.question, unit), tightens=self.tightens)
+        radius = None if asked.radius is None else asked.radius / unit
+        reply = oracle._asked(
+            asked._replace(radius=radius, gap=asked.gap.times(1 / unit)), best, units.heard_from(replay, unit)
+        )
+        self.witnesses.refuse(oracle.refused)
+        return units.out_of(reply, unit)
+
+    def _asked(self, asked: Asked, best: Point | None, replay: Replay | None) -> Reply:
+        """The same, in the unit of the question's own distance."""
+        from mace.solve.networks.parted import has_time, parted
+
         self.witnesses.replay = replay
-        asked, model = Asked(radius, strict, gap, limits), self.question.model
+        model = self.question.model
         assert isinstance(model, Network)
         parts = len(self.question.goal.decision)
-        if len(model.layers) > 1 and parts > 1 and has_time(limits.deadline, parts):
-            if best is None and radius is None:
+        if len(model.layers) > 1 and parts > 1 and has_time(asked.limits.deadline, parts):
+            if best is None and asked.radius is None:
                 first = self._search(self.witnesses, asked)
                 first.begin()
                 best = first.best
             return parted(self.witnesses, best, asked, lambda *told: _reply(self._search(*told)))
         return _reply(self._search(self.witnesses, asked, best))
-
-    def _in_units(
-        self, unit: Fraction, radius: Fraction | None, limits: Limits, *,
-        strict: bool, best: Point | None, gap: Gap, replay: Replay | None,
-    ) -> Reply:  # fmt: skip
-        """The same, asked in a unit in which distances are about 1."""
-        from mace.solve.networks import units
-
-        oracle = NetworkOracle(units.into(self.question, unit), tightens=self.tightens)
-        reply = oracle.ask(
-            None if radius is None else radius / unit,
-            limits,
-            strict=strict,
-            best=best,
-            gap=gap.times(1 / unit),
-            replay=units.heard_from(replay, unit),
-        )
-        self.witnesses.refuse(oracle.refused)
-        return units.out_of(reply, unit)
 
     def _search(self, witnesses: Witnesses, asked: Asked, best: Point | None = None) -> Search:
         """A search that has not begun; best: a point with the goal, or with another part of it."""

@@ -35,7 +35,7 @@ from mace.solve.ensembles.boxes import book as books
 from mace.solve.ensembles.boxes import search
 from mace.solve.ensembles.boxes.book import Book, Scratch
 from mace.solve.ensembles.boxes.written import proof_of
-from mace.solve.protocol import Found, Refuted, Reply, Unknown
+from mace.solve.protocol import NEARLY, Found, Gap, Refuted, Reply, Unknown
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box as AnyBox
 from mace.space.axes import GridAxis, LevelAxis, Point, Side
@@ -49,7 +49,6 @@ SECONDS_BETWEEN_LOOKS = 0.05
 WALKS = 1_000_000  # in the first turn, where searches take turns; then twice as many each time
 LOOK, LONG_LOOK = -1, -2  # numbers of turns that end where the search stalls, or stalls for the second time
 FIRST_ROOM = 4096  # nodes
-NEARLY = Fraction(1, 10**9)  # of `Norm.unit`: linear rules are met at points between those of a grid
 BYTES_A_NODE = 120  # while the book grows, old and new arrays are there together
 
 
@@ -65,6 +64,7 @@ class Plain:
         self.why, self.stalled = "", False
         self.ruled = False  # whether the nearest points with the goal are likely to break rules
         self.shared: list[Priced] = []  # the leaves of boxes that linear rules close, see `_together`
+        self.between = Gap.usual(question.distance, NEARLY)  # linear rules are met at points between those of a grid
         self.nearly: Fraction | None = None  # the least bound of those that come a little short of the best point
         self.tells = True  # whether its bounds are those of the question, which somebody may want to hear
         self.relaxations, self.work = 0, np.zeros(8, np.int64)  # nodes of the relaxation, and the work in them
@@ -370,8 +370,7 @@ class Plain:
             if not self.bound.excludes(held.bound):
                 near = lined.near(sides, point)
                 self.take_point(near)
-            enough = NEARLY * self.question.distance.unit
-            reached = self.bound.distance is not None and self.bound.distance - held.bound <= enough
+            reached = self.bound.distance is not None and self.between.met(held.bound, self.bound.distance)
             reached = reached and not lined.few(sides)
             if self.bound.excludes(held.bound) or reached:
                 if not self.bound.excludes(held.bound):

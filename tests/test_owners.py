@@ -66,6 +66,7 @@ IDEAS = [
                 "how the oracle is asked, through `read`",
             ),
             "mace/verify/ask.py": "how the oracle is asked, through `read`",
+            "mace/solve/ensembles/prover.py": "the same question with fewer levels, for who asks it through `read`",
             "mace/explain/probabilities/softmax.py": "points alone, to be asked of the model: no bound of them counts",
         },
     ),

@@ -18,7 +18,7 @@ def bounder_of(question: Question, moving: Sequence[str]) -> Bounder:
     if isinstance(question.model, Network):
         return NetworkBounds(question, moving)
     if isinstance(question.model, Ensemble):
-        return TreeBounds(question, moving)
+        return TreeBounds.of(question, moving) or NoBounds()
     return NoBounds()
 
 

@@ -37,13 +37,13 @@ class Ends:
     def __init__(self, check: Check, question: Question) -> None:
         self.said, self.model, self.axes = check.statement, check.model, question.axes
         self.layers: list[tuple[Floats, Floats]] = []
-        self.trees = TreeBounds(question, []) if isinstance(question.model, Ensemble) else None
+        names = [axis.name for axis in self.axes]
+        self.trees = TreeBounds.of(question, names) if isinstance(question.model, Ensemble) else None
         if isinstance(self.said.model, Network):
             for layer in self.said.model.layers:
                 unit = 1 << layer.shift
                 rows = [[float(w / unit) for w in row] for row in layer.rows]
                 self.layers.append((np.array(rows), np.array([float(b / unit) for b in layer.bias])))
-            names = [axis.name for axis in self.axes]
             self.bounds = NetworkBounds(question, names)
         self.weights = self._of_layer() if self.layers else self._of_tests()
 

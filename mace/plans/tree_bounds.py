@@ -17,6 +17,7 @@ from mace.plans.bounds import Bound, Box, Floats, Line
 from mace.plans.nodes import Forms
 from mace.problem.question import Question
 from mace.solve.ensembles.arrays.cells import ground
+from mace.solve.ensembles.many_levels import Fewer, with_few
 from mace.space.axes import GridAxis
 from mace.tables.table import Ensemble
 from mace.worlds.affine import Ranges
@@ -27,16 +28,25 @@ Ints = NDArray[np.int64]
 class TreeBounds:
     """The best leaves that a box of states can reach; see the module."""
 
-    def __init__(self, question: Question, moving: Sequence[str]) -> None:
-        assert isinstance(question.model, Ensemble)
-        self.grounded = ground(question)
-        self.axes = question.axes
+    def __init__(self, question: Question, moving: Sequence[str], few: Question, fewer: Mapping[int, Fewer]) -> None:
+        self.axes, self.fewer = question.axes, fewer
         order = {axis.name: j for j, axis in enumerate(question.axes)}
         self.moving = [(order[name], name) for name in moving if name in order]
-        self.cells = self.grounded.cells(question.start)
+        self.grounded = ground(few)
+        self.cells = self.grounded.cells(few.start)
         self.middles: dict[int, Floats] = {}
         aim = self.grounded.aim
         self.parts = [list(aim.part_of[a:b]) for a, b in zip(aim.begin, aim.begin[1:], strict=False)]
+
+    @classmethod
+    def of(cls, question: Question, moving: Sequence[str]) -> TreeBounds | None:
+        """The bounds of a question's trees; None where a feature has more levels than their arrays take.
+
+        moving: the features that change; all others stay at the start.
+        """
+        assert isinstance(question.model, Ensemble)
+        few = with_few(question, {j for j, axis in enumerate(question.axes) if axis.name in moving})
+        return None if few is None else cls(question, moving, *few)
 
     def prepare(self, end: Forms, variables: Sequence[str], ranges: Ranges) -> Forms:  # noqa: ARG002
         """See `Bounder`."""
@@ -115,7 +125,7 @@ class TreeBounds:
                 last = min(axis.upper, axis.grid.floor(most))
                 low[j], high[j] = np.searchsorted(cuts, [min(first, last), last])
             else:
-                low[j] = sum(1 << level for level in range(axis.count) if least <= level <= most)
+                low[j] = self._mask(j, sum(1 << level for level in range(axis.count) if least <= level <= most))
         return low, high
 
     def open(self, box: Sequence[Any]) -> bool:
@@ -125,8 +135,12 @@ class TreeBounds:
             if isinstance(axis, GridAxis):
                 low[j], high[j] = np.searchsorted(self.grounded.cuts(j), span)
             else:
-                low[j] = span
+                low[j] = self._mask(j, span)
         return self._held(self._best(low, high))
+
+    def _mask(self, j: int, levels: int) -> int:
+        """A mask of levels of a feature as the arrays number them."""
+        return self.fewer[j].own_mask(levels) if j in self.fewer else levels
 
     def _held(self, best: Ints) -> bool:
         return any(all(best[c] >= self.grounded.aim.need[c] for c in part) for part in self.parts)

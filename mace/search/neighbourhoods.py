@@ -36,11 +36,11 @@ class Neighbourhoods:
 
     def refusal(self, task: Task) -> str | None:
         """Why it does not take a task: it reads trees, under the distances that their prover takes."""
-        from mace.solve.ensembles.prover import EnsembleOracle
+        from mace.solve.ensembles.arrays.cells import refusal
 
         if not isinstance(task.place, Question):
             return "it reads the trees of an ensemble"
-        return EnsembleOracle.accepts(task.place)
+        return refusal(task.place)
 
     def batches(self, task: Task, rng: np.random.Generator) -> Batches:
         """The first point with the goal, then each nearer one."""

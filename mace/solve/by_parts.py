@@ -37,6 +37,19 @@ class Turn(NamedTuple):
 # the higher its number is. It may end earlier. None: all other parts are done with, so that the turn need not end, and
 # its bounds are those of the question.
 Search: TypeAlias = Callable[[Point | None, int | None, Deadline], Turn]
+Joins: TypeAlias = Callable[[Sequence[Proof | None]], Proof | None]  # one proof for all, where each has one
+
+ROUNDS = 3  # of turns, of searches that begin anew each time
+
+
+def chained(proofs: Sequence[Proof | None]) -> Proof | None:
+    """One proof for all parts of a goal, in its order; None where a part has none."""
+    found: Proof = []
+    for part, proof in enumerate(proofs):
+        if proof is None:
+            return None
+        found += [GoalPart(part), *proof]
+    return [*found, Leaf("divided")]
 
 
 def by_parts(
@@ -46,11 +59,12 @@ def by_parts(
     deadline: Deadline,
     order: Sequence[int],
     within: Fraction | None = None,
+    joined: Joins = chained,
 ) -> Reply:
-    """What searches for the parts of a goal, in its order, say together.
+    """What searches for the parts of a goal, in its order, say together; or for any pieces of a question.
 
     best: the nearest point with the goal that is known. order: of their first turns. within: the radius that is
-    asked about, if any.
+    asked about, if any. joined: one proof for all of theirs.
     """
     turns: dict[int, Turn] = {}
     number = dict.fromkeys(order, 0)  # of the next turn of each
@@ -74,7 +88,7 @@ def by_parts(
     if best is not None and distance is not None:
         _prove_again(searches, turns, best, distance, deadline)
     every = [_ended(turns[part], deadline) for part in range(len(searches))]
-    return together(every, best, distance, within)
+    return together(every, best, distance, within, joined)
 
 
 def _done(turn: Turn, distance: Fraction) -> Turn:
@@ -105,21 +119,17 @@ def _prove_again(
             turns[part] = again
 
 
-def together(turns: Sequence[Turn], best: Point | None, distance: Fraction | None, within: Fraction | None) -> Reply:
+def together(
+    turns: Sequence[Turn],
+    best: Point | None,
+    distance: Fraction | None,
+    within: Fraction | None,
+    joined: Joins = chained,
+) -> Reply:
     """One reply for all parts of a goal, in its order; see `combined`."""
-    proof = chained([turn.reply.proof for turn in turns])
+    proof = joined([turn.reply.proof for turn in turns])
     reply = combined([turn.reply for turn in turns], best, distance, proof, within)
-    return reply if isinstance(reply, Refuted) else replace(reply, spare=_spare(turns))
-
-
-def chained(proofs: Sequence[Proof | None]) -> Proof | None:
-    """One proof for all parts of a goal, in its order; None where a part has none."""
-    found: Proof = []
-    for part, proof in enumerate(proofs):
-        if proof is None:
-            return None
-        found += [GoalPart(part), *proof]
-    return [*found, Leaf("divided")]
+    return reply if isinstance(reply, Refuted) else replace(reply, spare=_spare(turns, joined))
 
 
 def stopped(reply: Reply, deadline: Deadline) -> bool:
@@ -158,7 +168,7 @@ def _lower(reply: Reply) -> Fraction:
     return Fraction(0) if isinstance(reply, Refuted) else reply.lower or Fraction(0)
 
 
-def _spare(turns: Sequence[Turn]) -> ProvedBound | None:
+def _spare(turns: Sequence[Turn], joined: Joins) -> ProvedBound | None:
     """A bound with a shorter proof, where some part has one."""
     shorter = [None if isinstance(turn.reply, Refuted) else turn.reply.spare for turn in turns]
     if not any(shorter):
@@ -167,4 +177,4 @@ def _spare(turns: Sequence[Turn]) -> ProvedBound | None:
         spare or ProvedBound(_lower(turn.reply), turn.reply.proof) for spare, turn in zip(shorter, turns, strict=True)
     ]
     least = [one.lower for one, turn in zip(chosen, turns, strict=True) if not isinstance(turn.reply, Refuted)]
-    return ProvedBound(min(least), chained([one.proof for one in chosen]))
+    return ProvedBound(min(least), joined([one.proof for one in chosen]))

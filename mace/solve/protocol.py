@@ -106,6 +106,15 @@ class Gap:
         return upper - lower <= max(self.absolute, self.relative * upper)
 
 
+class Asked(NamedTuple):
+    """What an oracle was asked: points within the radius (below it, if `strict`), or anywhere."""
+
+    radius: Fraction | None
+    strict: bool
+    gap: Gap
+    limits: Limits
+
+
 class ProvedBound(NamedTuple):
     """A lower bound, and the proof of it where there is one."""
 

@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 import mace
 from mace.errors import CertificateError
 from mace.explain.answer import Answer
+from mace.solve.ensembles import many_levels
+from mace.solve.ensembles.many_levels import MOST_LEVELS
 from mace.space.space import Space
 from tests import roads
 from tests.fuzz import spaces
@@ -246,6 +248,8 @@ def several(draw: Draw, asked: Asked, most: int = 12) -> Counter[str]:
     ended: Counter[str] = Counter()
     with warnings.catch_warnings(), ExitStack() as later:
         warnings.simplefilter("ignore")
+        # Spaces that can be enumerated have few levels: trees take even fewer here at times, and divide what has more.
+        later.enter_context(mock.patch.object(many_levels, "MOST_LEVELS", pick(draw, [MOST_LEVELS] * 3 + [3, 2])))
         for _ in range(pick(draw, [1, most, most // 2, most])):
             problem = question(draw, asked)
             if problem is not None:

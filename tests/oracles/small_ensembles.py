@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -18,12 +19,16 @@ from mace.tables.margins import compare_slack, exact_margin, exact_scores, possi
 from mace.tables.table import Compare, Decision, Ensemble, Tree, decision_for
 from tests.small_spaces import SPECS
 
+KINDS = ("integer", "step", "float32", "binary", "categorical", "ordinal")
 
-def random_space(rng: np.random.Generator, *, floats: bool = True) -> tuple[Space, list[object]]:
-    """Two to four features of any kind with few values, and a start row."""
+
+def random_space(
+    rng: np.random.Generator, *, floats: bool = True, kinds: Sequence[str] = KINDS, levels: int = 4
+) -> tuple[Space, list[object]]:
+    """Two to four features of some kinds with few values, up to so many levels, and a start row."""
     features, row = [], []
     for j in range(rng.integers(2, 5)):
-        name, kind = f"x{j}", rng.choice(["integer", "step", "float32", "binary", "categorical", "ordinal"])
+        name, kind = f"x{j}", rng.choice(kinds)
         change = str(rng.choice(["any", "any", "any", "fixed", "increase", "decrease"]))
         if kind == "integer":
             low = int(rng.integers(-3, 2))
@@ -43,11 +48,11 @@ def random_space(rng: np.random.Generator, *, floats: bool = True) -> tuple[Spac
             features.append(Feature(name, "binary", change=change))
             row.append(int(rng.integers(2)))
         else:
-            levels = [f"v{k}" for k in range(rng.integers(2, 5))]
+            known = [f"v{k}" for k in range(rng.integers(2, levels + 1))]
             change = "any" if kind == "categorical" and change in ("increase", "decrease") else change
             encoding = str(rng.choice(["one-hot", "thermometer", "codes"]))
-            features.append(Feature(name, kind, levels=levels, change=change, encoding=encoding))
-            row.append(str(rng.choice(levels)))
+            features.append(Feature(name, kind, levels=known, change=change, encoding=encoding))
+            row.append(str(rng.choice(known)))
     return Space(features), row
 
 
@@ -88,13 +93,13 @@ def points_of(question: Question) -> list[Point]:
     return list(itertools.product(*ranges))
 
 
-def random_question(seed: int, *, crowded: bool = False) -> Question:
+def random_question(seed: int, *, crowded: bool = False, kinds: Sequence[str] = KINDS, levels: int = 4) -> Question:
     """A question with few points: any norm, weights, exclusions, few changes allowed, several classes.
 
-    crowded: of many deep trees, whose leaves contradict each other.
+    crowded: of many deep trees, whose leaves contradict each other. kinds, levels: as of `random_space`.
     """
     rng = np.random.default_rng(seed)
-    space, row = random_space(rng)
+    space, row = random_space(rng, kinds=kinds, levels=levels)
     axes = space.axes(row)
     free = space.free().axes(row)
     rows = np.array([space.matrix_row(free, p) for p in _sample(rng, free)])

@@ -20,6 +20,7 @@ from mace.problem.goals import Classes, Probability
 from mace.problem.proof import Priced, Proof
 from mace.problem.question import Question
 from mace.solve.driver import Bracket
+from mace.solve.ensembles.many_levels import many
 from mace.solve.ensembles.means.cover import Refuted, cover, functions_of
 from mace.solve.ensembles.means.prover import MeanOracle, owners
 from mace.space.axes import Point
@@ -95,8 +96,10 @@ def under(proof: Proof, question: Question) -> Proof:
 
 
 def by_members(question: Question, table: Table) -> Members | None:
-    """The prover of a question about a mean of trees; None for any other."""
+    """The prover of a question about a mean of trees; None for any other, and where it has not the bits for levels."""
     wanted = question.goal.wanted
+    if many(question) is not None:
+        return None
     if not isinstance(table, Ensemble) or not is_mean(table) or owners(table) is None or not about_two(wanted):
         return None
     assert isinstance(wanted, (Classes, Probability))

@@ -17,7 +17,7 @@ The compiled parts are imported on the first question: `import mace` does not pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -27,6 +27,7 @@ from mace.base.cache import Kept
 from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import ModelError
 from mace.problem.distance import Norm
+from mace.problem.exclusions import Avoid
 from mace.problem.proof import Proof
 from mace.problem.question import Question
 from mace.solve.ensembles.arrays.cells import Grounded, ground, refusal
@@ -35,9 +36,12 @@ from mace.solve.ensembles.arrays.cuts import Array
 from mace.solve.ensembles.arrays.terms import Bound, Terms
 from mace.solve.ensembles.boxes.handover import Handover
 from mace.solve.ensembles.boxes.plain import LONG_LOOK, LOOK, Plain
-from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
+from mace.solve.ensembles.many_levels import answered, fewer, many
+from mace.solve.ensembles.many_levels import refusal as too_many
+from mace.solve.protocol import Asked, Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.solve.witnesses import Witnessing
 from mace.space.axes import Point
+from mace.tables.table import Ensemble
 
 _REFUSALS: Kept[str | None] = Kept(1)  # of a question, who asks whether it is taken asks again with it
 _MEMORY = 3 * 2**30
@@ -77,7 +81,7 @@ class EnsembleOracle(Witnessing):
     @staticmethod
     def accepts(question: Question) -> str | None:
         """Why this prover does not take a question; None if it does."""
-        return _REFUSALS.get(question, None, lambda: refusal(question))
+        return _REFUSALS.get(question, None, lambda: _refusal(question))
 
     def ask(
         self,
@@ -91,6 +95,9 @@ class EnsembleOracle(Witnessing):
     ) -> Reply:
         """The nearest point with the goal; within `radius` if one is given. See `mace.solve.protocol.Oracle`."""
         self.witnesses.replay = replay
+        if (axis := many(self.question)) is not None:
+            asked = Asked(radius, strict, gap, limits)
+            return answered(self.witnesses, axis, asked, best, _answered)
         try:
             return self._ask(radius, limits, strict=strict, best=best, gap=gap)
         except TimeOverError as over:
@@ -182,6 +189,25 @@ class EnsembleOracle(Witnessing):
             if near and question.has_goal(point) is not False and self.witnesses.counts(point):
                 return point
         return known
+
+
+def _refusal(question: Question) -> str | None:
+    """Why no search takes a question, even where features of many levels are given fewer; None if one does."""
+    axis = many(question) if isinstance(question.model, Ensemble) and isinstance(question.distance, Norm) else None
+    if axis is None:
+        return refusal(question)
+    return too_many(question, axis) or EnsembleOracle.accepts(
+        fewer(question, axis, 1 << question.axes[axis].start).question
+    )
+
+
+def _answered(
+    question: Question, asked: Asked, best: Point | None, replay: Replay | None
+) -> tuple[Reply, Sequence[Avoid]]:
+    """What a prover of its own says of a question, and what the deployed model refused meanwhile."""
+    oracle = EnsembleOracle(question)
+    reply = oracle.ask(asked.radius, asked.limits, strict=asked.strict, best=best, gap=asked.gap, replay=replay)
+    return reply, oracle.refused
 
 
 def _guesses(question: Question, grounded: Grounded, given: Array, deadline: Deadline) -> Iterator[Array]:

@@ -9,27 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from fractions import Fraction
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from mace.base.deadline import Deadline
-from mace.solve.by_parts import Turn, by_parts, stopped
-from mace.solve.protocol import Gap, Limits, Refuted, Reply
+from mace.solve.by_parts import ROUNDS, Turn, by_parts, stopped
+from mace.solve.protocol import Asked, Refuted, Reply
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Point
 from mace.tables.table import Compare, Network
 
-
-class Asked(NamedTuple):
-    """What the prover was asked: points within the radius (below it, if `strict`), or anywhere."""
-
-    radius: Fraction | None
-    strict: bool
-    gap: Gap
-    limits: Limits
-
-
-ROUNDS = 3  # of turns: each begins anew
 KEPT, EACH = 0.5, 0.1  # of the time, or so many seconds a part: for the certificate of all parts, and its checker
 Searched: TypeAlias = Callable[[Witnesses, Asked, Point | None], Reply]  # what a search says at its end
 

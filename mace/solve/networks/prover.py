@@ -25,13 +25,12 @@ from mace.base.exact import above, magnitude
 from mace.errors import ModelError
 from mace.problem.distance import MOST_IN_FLOATS, Norm
 from mace.problem.question import Question
-from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
+from mace.solve.protocol import Asked, Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.solve.witnesses import Witnesses, Witnessing
 from mace.space.axes import GridAxis, Point
 from mace.tables.table import Network
 
 if TYPE_CHECKING:
-    from mace.solve.networks.parted import Asked
     from mace.solve.networks.search import Search
 
 
@@ -103,8 +102,6 @@ class NetworkOracle(Witnessing):
         replay: Replay | None = None,
     ) -> Reply:
         """Find the nearest point with the goal within the radius, to within the gap, or prove that there is none."""
-        from mace.solve.networks.parted import Asked
-
         asked, norm = Asked(radius, strict, gap, limits), self.question.distance
         assert isinstance(norm, Norm)
         reply = self._in_unit(norm.unit_in_floats, asked, best, replay)

@@ -17,6 +17,7 @@ from mace.base.deadline import Deadline
 from mace.problem.question import Question
 from mace.solve.ensembles.arrays.cells import Forest, ground
 from mace.solve.ensembles.arrays.terms import Bound
+from mace.solve.ensembles.many_levels import within
 from mace.tables.table import Ensemble, Floats
 
 
@@ -29,6 +30,12 @@ class Sums(NamedTuple):
 
 def sums_within(question: Question, radius: Fraction, deadline: Deadline) -> Sums:
     """See the module's docstring."""
+    found = [_sums_within(one, radius, deadline) for one in within(question, radius)]
+    return Sums(np.min([one.low for one in found], axis=0), np.max([one.high for one in found], axis=0))
+
+
+def _sums_within(question: Question, radius: Fraction, deadline: Deadline) -> Sums:
+    """The same of a question with few levels."""
     from mace.solve.ensembles.arrays import walk
 
     model = question.model

@@ -161,6 +161,10 @@ class Case:
     rules: list[tuple[str, Callable[[Row], bool]]]
     most_changes: int | None
 
+    def tolerance(self, family: str) -> Fraction:
+        """How far bound and distance may be apart: values that linear rules allow may lie between those of a grid."""
+        return Fraction(0) if family in EXACT and not self.rules else CLOSE
+
     def changed(self, point: Row) -> set[str]:
         return {name for name in point if point[name] != self.start[name]}
 
@@ -288,7 +292,7 @@ def compare(case: Case, family: str, **options: Any) -> Answer:
     """One answer against all points; returns it."""
     expected = case.nearest()
     answer = case.explain(**options)
-    tolerance = Fraction(0) if family in EXACT else CLOSE
+    tolerance = case.tolerance(family)
     if "oracle" in options:
         tolerance = Fraction(1, 1000)
     if unsettled(answer.status, answer.why, family):
@@ -312,7 +316,7 @@ def compare(case: Case, family: str, **options: Any) -> Answer:
 def compare_many(case: Case, family: str, diversity: Any) -> None:
     """Three answers, each against all points that the earlier ones leave."""
     answer = case.explain(count=3, diversity=diversity)
-    tolerance = Fraction(0) if family in EXACT else CLOSE
+    tolerance = case.tolerance(family)
     earlier: list[Row] = []
 
     def refused(point: Row) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import is_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,23 @@ if TYPE_CHECKING:
 
 
 _COLUMNS: Recent[tuple[Column, ...]] = Recent()
+
+
+class _Same(NamedTuple):
+    """Columns that are made alike, and the feature of each."""
+
+    columns: list[int]
+    features: list[int]
+
+
+class _Kinds(NamedTuple):
+    """How columns are made: as the double of an index, as multiples of a step (above / below), or one by one."""
+
+    doubles: _Same
+    multiples: _Same
+    above: NDArray[np.float64]
+    below: NDArray[np.float64]
+    others: list[int]
 
 
 @dataclass(frozen=True)
@@ -113,7 +130,7 @@ class Question(Around):
     def aimed(self, goal: Goal, model: Table) -> Question:
         """The same question with another goal, over the scores of `model`; what is known of points alone stays."""
         made = replace(self, goal=goal, model=model)
-        shared = ("columns", "start", "_rows", "_taken", "_shown", "_distances", "_costs", "_obeyed")
+        shared = ("columns", "start", "_rows", "_kinds", "_shown", "_distances", "_costs", "_obeyed")
         made.__dict__.update({name: self.__dict__[name] for name in shared if name in self.__dict__})
         return made
 
@@ -130,18 +147,31 @@ class Question(Around):
         return Recent()
 
     def _row(self, point: Point) -> NDArray[np.float64]:
-        if self._taken is None:
-            made = np.array([c.at(self.axes[c.feature], point[c.feature]) for c in self.columns], dtype=np.float64)
+        kinds, (doubles, multiples) = self._kinds, self._kinds[:2]
+        if len(doubles.columns) == len(self.columns):
+            made = ranks_to_floats([point[j] for j in doubles.features])
         else:
-            made = ranks_to_floats([point[j] for j in self._taken])
+            made = np.empty(len(self.columns))
+            made[doubles.columns] = ranks_to_floats([point[j] for j in doubles.features])
+            steps = np.array([point[j] for j in multiples.features], np.float64)
+            made[multiples.columns] = steps * kinds.above / kinds.below
+            for number in kinds.others:
+                column = self.columns[number]
+                made[number] = column.at(self.axes[column.feature], point[column.feature])
         made.flags.writeable = False
         return made
 
     @cached_property
-    def _taken(self) -> list[int] | None:
-        """Where each column is a feature's double as it is, which; None otherwise."""
-        asis = all(column.is_double_of(self.axes[column.feature]) for column in self.columns)
-        return [column.feature for column in self.columns] if asis else None
+    def _kinds(self) -> _Kinds:
+        """Which columns are made all at once."""
+        axes, found = self.axes, list[list[int]]([[], [], []])
+        for number, column in enumerate(self.columns):
+            axis = axes[column.feature]
+            found[0 if column.is_double_of(axis) else 1 if column.is_multiple_of(axis) else 2].append(number)
+        doubles, multiples = (_Same(ones, [self.columns[number].feature for number in ones]) for ones in found[:2])
+        steps = [axes[j].grid.step for j in multiples.features]  # type: ignore[union-attr]
+        above, below = (np.array([getattr(s, end) for s in steps], np.float64) for end in ("numerator", "denominator"))
+        return _Kinds(doubles, multiples, above, below, found[2])
 
     def scores(self, point: Point) -> NDArray[np.float64]:
         """The model's float scores, shape (outputs,); for a network the last bits are not certain."""

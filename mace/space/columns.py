@@ -35,6 +35,7 @@ Step: TypeAlias = (
 )
 Floats: TypeAlias = NDArray[np.float64]
 
+WHOLE = 2**40  # far below what doubles hold of whole numbers
 ARITHMETIC = ("add", "sub", "mul", "div")
 
 
@@ -103,6 +104,16 @@ class Column:
         if self.chain or self.rounded_to != "float64" or not isinstance(axis, GridAxis):
             return False
         return axis.grid.kind == axis.grid.rounded_to == "float64" and axis.missing is None
+
+    def is_multiple_of(self, axis: Axis) -> bool:
+        """Whether the model is given the double of every index times a step, by one division that rounds once."""
+        if self.values is not None or self.chain or self.rounded_to != "float64" or not isinstance(axis, GridAxis):
+            return False
+        grid = axis.grid
+        if grid.kind != "step" or grid.extra is not None or grid.rounded_to != "float64" or axis.missing is not None:
+            return False
+        most = max(abs(axis.lower), abs(axis.upper), abs(axis.start))
+        return most * grid.step.numerator < WHOLE and grid.step.denominator < WHOLE
 
     def on(self, axis: Axis) -> Column:
         """The column in a question about a row with this axis, which holds one value for each of its levels.

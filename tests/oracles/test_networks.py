@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -196,6 +196,30 @@ def test_one_dear_feature_moves_by_no_float_too_many(distance: str) -> None:
         answer = explainer.explain(row, goal=1)
         assert answer.exact_distance is not None
         assert answer.exact_distance - answer.exact_lower_bound < Fraction(1, 10**8)
+
+
+@pytest.mark.parametrize(("hidden", "rounds", "number"), [(24, 80, 5), (24, 80, 100), (32, 100, 500)])
+def test_a_box_without_the_goal_is_closed_although_the_distance_wanted_is_tiny(
+    hidden: int, rounds: int, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Next to a row on whole numbers any positive bound is enough: so small that the linear program ended before what
+    its rounded multipliers prove was positive, and thousands of boxes were divided to no end.
+    """
+    expanded, expand = [0], Search.expand
+
+    def counted(search: Search, node: Node) -> None:
+        expanded[0] += 1
+        expand(search, node)
+
+    monkeypatch.setattr(Search, "expand", counted)
+    rows, target = load_digits(return_X_y=True)
+    model = MLPClassifier((hidden,), max_iter=rounds, random_state=0).fit(rows, target)
+    space = Space([Feature(f"x{k}", "integer", 0, 16) for k in range(rows.shape[1])])
+    goal = (int(model.predict(rows[number][None])[0]) + 1) % 10
+    answer = Explainer(model, space, distance="linf").explain(rows[number], goal=goal)
+    assert answer.status == "optimal"
+    assert expanded[0] < 20  # 231, 495 and more than 5,000
+    assert answer.certificate.check().accepted
 
 
 @pytest.mark.parametrize("power", [-330, -40, 60, 307])

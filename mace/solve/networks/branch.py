@@ -19,7 +19,7 @@ from mace.problem.proof import Phase, Split
 from mace.solve.conditions import Closed, border, close_or_cut
 from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.model import FLOATS
-from mace.solve.networks.nodes import Frame, Node
+from mace.solve.networks.nodes import ON, Frame, Node
 from mace.space.axes import Axis, Box, GridAxis, Side, ends, holds, is_single
 
 TRIED = 16  # splits that are tried before one is chosen
@@ -56,7 +56,9 @@ class Branching:
         if (split := self.ruled(node, lined=False)) is not None:
             return [split]
         found, floats = self._phases(node), self._between_floats(node, missing)
-        for j, side in enumerate(node.box):
+        if self.frame.all_multiples:
+            found += self._on_multiples(node)
+        for j, side in enumerate(() if self.frame.all_multiples else node.box):
             if isinstance(side, tuple):
                 found += self._on_grid(node, j, side, floats)
             elif not is_single(side):
@@ -116,6 +118,25 @@ class Branching:
             lost = min(part, gap - part) * float(n.rate[j] + n.peak[j])
             yield Candidate(lost + min(part / gap, 1 - part / gap) * 1e-6, Split(j, low))
             self.float_splits += int(floats)
+
+    def _on_multiples(self, node: Node) -> Iterator[Candidate]:
+        """As `_on_grid`, of all axes at once, where each is a grid of multiples of one step: the `TRIED` likeliest."""
+        n, sides = self.frame.numbers.axes, np.array(node.box)
+        assert node.point is not None and node.loss is not None
+        low, high, start = sides[:, 0], sides[:, 1], self.frame.indices[2]
+        change, loss = node.point[n.first], node.loss[n.first]
+        jumps = (loss > 1e-13) & (low < high) & (low <= start) & (start <= high)
+        after = np.where((change > 0) & (start < high) | (start == low), start, start - 1)
+        places = n.offset + change * n.steps
+        below = np.minimum(np.maximum(np.floor(places), low), high - 1)
+        part = places - below
+        between = (change != 0.0) & (low < high) & (part > ON) & (part < 1 - ON)
+        near = np.minimum(part, 1 - part)
+        lost = near * (n.rate + n.peak) / np.abs(n.steps) + near * 1e-6
+        for worth, at in ((np.where(jumps, loss, -1.0), after), (np.where(between, lost, -1.0), below)):
+            for j in np.argsort(-worth, kind="stable")[:TRIED].tolist():
+                if worth[j] >= 0.0:
+                    yield Candidate(float(worth[j]), Split(j, int(at[j])))
 
     def _on_levels(self, node: Node, j: int, mask: int) -> Iterator[Candidate]:
         """The level whose share is the most fractional, apart from all others."""

@@ -75,11 +75,11 @@ class Frame:
         self.all_doubles: Array | None = None
         if self._doubles and all(self._doubles):
             self.all_doubles = np.array(self._doubles).T
-            self._indices = np.array([(axis.lower, axis.upper, axis.start) for axis in grids(witnesses.question)]).T
+            self.indices = np.array([(axis.lower, axis.upper, axis.start) for axis in grids(witnesses.question)]).T
         # The same where each is a grid of multiples of one step: there doubles know their places to well below a step.
         self.all_multiples = bool(self._doubles) and all(map(_multiples, witnesses.question.axes))
         if self.all_multiples:
-            self._indices = np.array([(axis.lower, axis.upper, axis.start) for axis in grids(witnesses.question)]).T
+            self.indices = np.array([(axis.lower, axis.upper, axis.start) for axis in grids(witnesses.question)]).T
         # How many features may change, and whether that is less than all of them.
         self.most, self.sparse = float(self.exact.most), self.exact.most < len(witnesses.question.axes)
         self._root: Node | None = None
@@ -163,7 +163,7 @@ class Frame:
         towards the start: with a huge weight every float shows in the distance.
         """
         if self.all_doubles is not None:
-            lower, upper, start = self._indices
+            lower, upper, start = self.indices
             with np.errstate(over="ignore"):
                 near = floats_to_ranks(self.all_doubles[0] + x * self.all_doubles[1])
             way = np.sign(x).astype(np.int64)
@@ -206,7 +206,7 @@ class Frame:
 
     def _rounded_to_multiples(self, x: Array, outward: bool) -> Point:
         """`rounded`, where every axis is a grid of multiples of one step."""
-        n, (lower, upper, start) = self.numbers.axes, self._indices
+        n, (lower, upper, start) = self.numbers.axes, self.indices
         places = n.offset + x * n.steps
         near = np.rint(places)
         # Of two multiples that are as near, the lower one.

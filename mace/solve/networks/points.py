@@ -142,8 +142,8 @@ class Points(Frame):
     def _reach(self) -> float:
         if self.anywhere or (self.best is None and self.radius is None and self.horizon >= self.distance):
             return INFINITY
-        if self.best is not None and self.unit is not None and self.distance <= self.horizon:
-            return float(self.distance - self.unit / 2)  # what is nearer is nearer by a unit
+        if self.unit is not None:  # what is nearer is nearer by a unit
+            return float(self._last_below(self.ball, self.unit) + self.unit / 2)
         return float(self.ball) * (1 + 1e-12) + 1e-15
 
     def refutes(self, bound: Fraction, q: Fraction) -> bool:

@@ -198,7 +198,8 @@ def relax(
     peak, need = axes[5], axes[10]
     J, (H, N) = len(peak), units[0].shape
     found = program(C, than, axes, net, hull, units, distance, -1.0, most)
-    end = solved(found.T, found.b, found.cost, found.top, found.start, cutoff, rounds)
+    # A little beyond: what is left of the multipliers once they are rounded has to reach it.
+    end = solved(found.T, found.b, found.cost, found.top, found.start, cutoff * (1 + 1e-4) + 1e-6, rounds)
     status, y = end.ended.status, end.y
     if status == EMPTY:
         y = y + end.ray * (max(2.0 * cutoff - end.ended.objective, 1.0) / end.ended.violation) if distance else end.ray

@@ -51,7 +51,7 @@ def explain(
     weights:    feature name -> weight >= 0; 1 where absent.
     gap, rgap:  stop when upper - lower <= gap (absolute) or <= rgap * upper. Default: provers go to the exact optimum
                 (networks over floats 1e-9, closeness and sums 1e-6 of it), solvers to 1e-6 or 1e-3 of the distance.
-                The absolute ones grow with weights, and are parts of a distance where cheap features reach the goal.
+                The absolute ones grow with weights; where these are far apart, a part of the distance is enough, too.
     count:      how many answers; later ones differ by `diversity`: "features" (leave a feature as it is that an earlier
                 answer changed), "points" (any other point), or a number: the least distance between any two.
     together:   the answers as one set with the least sum of distances, any two of which differ: "F" (other features

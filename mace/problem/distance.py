@@ -181,6 +181,11 @@ class Norm:
         return Fraction(2) ** magnitude(least) if 0 < least < self.unit / USUAL else self.unit
 
     @cached_property
+    def uneven(self) -> bool:
+        """Whether distances may be far from the unit, less or more: what is near enough is a part of them, too."""
+        return self.finest < self.unit or self.widest > USUAL * self.unit
+
+    @cached_property
     def unit_in_floats(self) -> Fraction:
         """The unit, or so many times it that floats hold every charge in it, and products of a few."""
         return Fraction(2) ** max(self.exponent, magnitude(self.widest) - MOST_IN_FLOATS)
@@ -215,6 +220,11 @@ class DistanceProgram:
         """As `Norm.finest`: a program may count in millions, or in parts of them, and nobody knows."""
         return Fraction(0)
 
+    @property
+    def uneven(self) -> bool:
+        """As `Norm.uneven`."""
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class NearestRow:
@@ -237,6 +247,11 @@ class NearestRow:
     def finest(self) -> Fraction:
         """As `Norm.finest`."""
         return self.norm.finest
+
+    @property
+    def uneven(self) -> bool:
+        """As `Norm.uneven`."""
+        return self.norm.uneven
 
 
 Distance: TypeAlias = Norm | DistanceProgram | NearestRow

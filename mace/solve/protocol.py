@@ -91,11 +91,10 @@ class Gap:
         """What is near enough where nobody says: the first for distances of about 1, the second of any distance.
 
         Where some feature is far cheaper than others (`Norm.finest`), the first would hide several times the distance
-        of a point that changes this feature alone: there only a part of what that comes to counts by itself.
+        of a point that changes this feature alone: there only a part of what that comes to counts by itself. Where some
+        are far dearer, floats tell distances apart by no more than a part of them.
         """
-        if distance.finest < distance.unit:
-            return cls(absolute * distance.finest, max(relative, USUAL_SHARE))
-        return cls(absolute * distance.unit, relative)
+        return cls(absolute * distance.finest, max(relative, USUAL_SHARE) if distance.uneven else relative)
 
     def times(self, unit: Fraction) -> Gap:
         """The gap of distances that are counted in a unit, as distances themselves: see `Norm.unit`."""

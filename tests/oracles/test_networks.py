@@ -184,6 +184,29 @@ def test_cheap_features_beside_others_are_seen(made: Any, distance: Any, power: 
             _ = answer.certificate
 
 
+@pytest.mark.parametrize("cheap", [Fraction(1, 10**9), Fraction(1, 10**3), Fraction(1)])
+@pytest.mark.parametrize("distance", ["l1", "linf", {"l0": 0.2, "l1": 0.5, "linf": 0.3}])
+@pytest.mark.parametrize("made", [LogisticRegression(), MLPClassifier((4,), max_iter=400, random_state=0)])
+def test_cheap_features_that_do_not_suffice_leave_the_others_as_near(made: Any, distance: Any, cheap: Fraction) -> None:
+    """The gap was a part of what the cheap one costs, or of too little: bounds that were near enough were not equal."""
+    rows, target = load_breast_cancer(return_X_y=True)
+    rows = rows[:, :4] / rows[:, :4].max(axis=0)
+    model = made.fit(rows, target)
+    space = Space([Feature(f"x{k}", "real", 0, 1) for k in range(4)])
+    weights = {"x0": cheap} | dict.fromkeys(("x1", "x2", "x3"), 1 if cheap < 1 else 10**9)
+    unit = weights["x3"]
+    for allowed in (space, space.change(x0="fixed")):
+        explainer = Explainer(model, allowed, distance=distance, weights=weights)
+        same = Explainer(model, allowed, distance=distance, weights={k: w / unit for k, w in weights.items()})
+        for row in rows[model.predict(rows) == 0][:8]:
+            answer, other = explainer.explain(row, goal=1), same.explain(row, goal=1)
+            assert (answer.status, other.status) == ("optimal", "optimal")
+            assert answer.exact_distance is not None
+            assert other.exact_distance is not None
+            assert abs(answer.exact_distance / unit - other.exact_distance) <= other.exact_distance * Fraction(2, 10**8)
+            assert answer.certificate.check().accepted
+
+
 @pytest.mark.parametrize("distance", ["l1", "linf"])
 def test_one_dear_feature_moves_by_no_float_too_many(distance: str) -> None:
     """The next float was taken for any other: of a weight of 1e9 it is farther by a part in ten thousand."""

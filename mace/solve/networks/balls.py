@@ -23,12 +23,6 @@ LEAST = 1e-9  # of what is missing: gains of less are none
 SURE = 1e-9  # what the goal is exceeded by, so that rounding to the grid keeps it
 
 
-def sums_nothing(points: Points) -> bool:
-    """Whether a distance is that of the largest change alone."""
-    axes = points.numbers.axes
-    return not axes.jump.any() and not axes.rate.any()
-
-
 def in_balls(points: Points, deadline: Deadline) -> None:
     """Offer points with the goal, as near as they are found."""
     below, above = 0.0, float(min(points.distance, points.widest))

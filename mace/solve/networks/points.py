@@ -102,6 +102,12 @@ class Points(Frame):
     # ------------------------------------------------------------------------------------------ the target
 
     @property
+    def sums_nothing(self) -> bool:
+        """Whether a distance is that of the largest change alone."""
+        axes = self.numbers.axes
+        return not axes.jump.any() and not axes.rate.any()
+
+    @property
     def ball(self) -> Fraction:
         """The radius of what is searched at present."""
         return min(self.distance, self.horizon)
@@ -354,10 +360,23 @@ class Points(Frame):
                 self.polished[region] = max(self.target, min(cut_off, default=0.0))
                 return
             self.polished[region] = INFINITY
-            moved = self.rounded(found.point, outward=False)
-            if not self.offer(moved):
+            nearest = [self.rounded(x, outward=False) for x in (found.point, *self.trimmed(found))]
+            moved = [one for one in nearest if self.offer(one)]
+            if not moved:
                 return
-            point = moved
+            point = moved[-1]
+
+    def trimmed(self, found: Relaxed) -> list[Array]:
+        """Where the largest change alone counts, the point of a program with no float beyond it: a tableau lets some go
+        a little farther, which shows in the distance where a weight is huge.
+        """
+        if self.anywhere or not self.sums_nothing:
+            return []
+        axes = self.numbers.axes
+        floats, x = (axes.kind == FLOATS) & (axes.peak > 0.0), found.point.copy()
+        most, places = found.bound / axes.peak[floats], axes.first[floats]
+        x[places] = np.clip(x[places], -most, most)
+        return [x]
 
     def region(self, point: Point) -> LinearRegion:
         """Where the floats of a point may move: its ReLUs keep their phases, and other features their values."""

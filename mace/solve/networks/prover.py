@@ -8,12 +8,13 @@ claimed. The floats of the search (`kernels.py`) may cost time, never soundness.
 How: a node is a box and a set of ReLU phases, inside the ball of the best known distance. Its bound is the dual of its
 linear relaxation. The least node is split where its relaxation loses most: a ReLU, a level, an integer, an l0 jump.
 A `gap` of zero is read as 1e-9, which is in the unit of the distance (`Norm.unit`); but where every feature has steps,
-the bound is the distance itself, unless the proof of that would be far longer. Where a gap asks for more, since cheap
-features reach the goal, it is asked again in a unit of about the distance found.
+the bound is the distance itself, unless the proof of that would be far longer. Where a gap asks for more, since the
+distance found is far from the unit, it is asked again in a unit of about that.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import frexp, inf
 from typing import TYPE_CHECKING
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 2.0**900  # an end of a hidden unit is in doubles, and beyond 1e300 there is none
-FAR = 2**10  # times as near as a search expects: then it is asked in another unit
+FAR = 4  # times as near, or as far, as a search expects: then it is asked in another unit
 _REACHES: Kept[float] = Kept(8)
 
 
@@ -107,16 +108,19 @@ class NetworkOracle(Witnessing):
         reply = self._in_unit(norm.unit_in_floats, asked, best, replay)
         finest = Fraction(2) ** (magnitude(norm.widest) - MOST_IN_FLOATS) if norm.widest else Fraction(1)
         unit = norm.unit_in_floats
-        # What is found may be so near, by changes of cheap features alone, that the search saw no difference to 0.
+        # What is found may be so near, by changes of cheap features alone, that the search saw no difference to 0; or
+        # so far, since cheap ones do not suffice, that floats have no digits for the gap.
         while isinstance(reply, Found) and gap != Gap() and not limits.deadline.over:
             found, lower = self.question.distance_of(reply.point), reply.lower or Fraction(0)
-            nearer = max(Fraction(2) ** magnitude(found), finest) if found else unit
-            if gap.met(lower, found) or nearer * FAR > unit:
+            own = max(Fraction(2) ** magnitude(found), finest) if found else unit
+            if gap.met(lower, found) or unit / FAR < own < unit * FAR:
                 break
-            again = self._in_unit(nearer, asked, reply.point, replay)
-            if not isinstance(again, Found) or (again.lower or Fraction(0)) < lower:
+            again = self._in_unit(own, asked, reply.point, replay)
+            if not isinstance(again, Found):
                 break
-            reply, unit = again, nearer
+            if (again.lower or Fraction(0)) < lower:  # a limit was reached: what was proved before is more
+                return replace(reply, point=again.point, why=again.why)
+            reply, unit = again, own
         return reply
 
     def _in_unit(self, unit: Fraction, asked: Asked, best: Point | None, replay: Replay | None) -> Reply:

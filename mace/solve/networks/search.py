@@ -16,7 +16,7 @@ import numpy as np
 from mace.base.exact import below, exact
 from mace.problem.proof import Phase, Split
 from mace.solve.conditions import broken, inside
-from mace.solve.networks.balls import in_balls, sums_nothing
+from mace.solve.networks.balls import in_balls
 from mace.solve.networks.branch import TRIED, Branching
 from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.nodes import Node
@@ -121,7 +121,7 @@ class Search(Points):
             if self.best is None:
                 self.begin()
             self.horizon = self.first_horizon() if self.numbers.net.relu.any() else self.widest
-            if self.horizon < self.distance and sums_nothing(self):  # the point is far: there may be a nearer one
+            if self.horizon < self.distance and self.sums_nothing:  # the point is far: there may be a nearer one
                 in_balls(self, self.searching)
                 self.horizon = self.first_horizon()
         ended = self._run()

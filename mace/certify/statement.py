@@ -123,6 +123,11 @@ def _unmeasured(question: Question) -> str | None:
         return "the distance is a program; certificates speak of mixtures of l0, l1 and linf, and of linear forms"
     if isinstance(distance, Norm):
         return _too_far_from_1(question.model, distance)
+    if isinstance(question.model, Network) and (finest := distance.finest) and magnitude(finest) < SMALLEST:
+        return (
+            f"the sum makes distances of about 2^{magnitude(finest)}, and certificates of this model are for distances "
+            f"from 2^{SMALLEST}; divide its weights by 2^{magnitude(finest)}"
+        )
     if any(axis.missing is not None for axis in question.axes):
         return "the distance is one of linear forms, and a value may be missing"
     if any(isinstance(avoid, AvoidNear) for avoid in question.avoid):

@@ -38,7 +38,7 @@ DIGITS = 6
 def closeness(space: Space, rows: pd.DataFrame) -> DistanceProgram:
     """The distance; raises MaceError where too few rows lack nothing."""
     mixing = mixing_of(space, rows)
-    forms = Forms(tuple(map(tuple, mixing)), tuple(space.columns))
+    forms = Forms(tuple(map(tuple, mixing)), tuple(space.columns)).measured(space)
     return DistanceProgram(distance_program(text_of(space, mixing), space), "closeness", forms)
 
 

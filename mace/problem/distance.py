@@ -217,8 +217,8 @@ class DistanceProgram:
 
     @property
     def finest(self) -> Fraction:
-        """As `Norm.finest`: a program may count in millions, or in parts of them, and nobody knows."""
-        return Fraction(0)
+        """As `Norm.finest`, of forms; any other program may count in millions, or in parts of them: nobody knows."""
+        return Fraction(0) if self.forms is None else self.forms.finest
 
     @property
     def uneven(self) -> bool:

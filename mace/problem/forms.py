@@ -13,15 +13,16 @@ what a checker closes that evaluates the same sum by intervals (`mace.certify.bu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from mace.base.exact import exact
+from mace.base.exact import exact, magnitude
 from mace.problem.programs import Extent, Rule
 from mace.space.axes import Axis, GridAxis, Point
 from mace.space.columns import Column
+from mace.space.space import Space
 
 Row = tuple[Fraction, ...]  # one number a form
 
@@ -33,6 +34,7 @@ class Forms:
     constants: what each form is at the start, none for zeros. Certificates speak of them; the prover of forms and what
                an earlier objective leaves to later ones take none.
     once, slopes: of each feature, what a change costs, and what it costs for each delta of 1 (`Axis.delta`); or none.
+    finest: about what the feature costs that is cheapest to change, see `measured`; 0 where nobody has said.
     """
 
     weights: tuple[Row, ...]
@@ -40,6 +42,30 @@ class Forms:
     constants: Row = ()
     once: Row = ()
     slopes: Row = ()
+    finest: Fraction = Fraction(0)
+
+    def measured(self, space: Space) -> Forms:
+        """The same, with what the cheapest feature costs alone, as a power of two: a number from one end of its range
+        to the other, or another level than the first. A point may differ from the nearest by a part of this alone.
+        """
+        found = []
+        for j, feature in enumerate(space.features):
+            first, *others = self.per_feature.get(j, ((),))
+            moved = [sum((abs(a - b) for a, b in zip(first, other, strict=True)), Fraction(0)) for other in others]
+            if feature.numeric:
+                lower, upper = feature.bounds()
+                moved = [sum(map(abs, first)) * (upper - lower)]
+            beside = self.once[j] + self.slopes[j] if self.once else Fraction(0)
+            found += [one + beside for one in moved or [Fraction(0)]]
+        least = min(filter(None, found), default=None)
+        return self if least is None else replace(self, finest=Fraction(2) ** magnitude(least))
+
+    def counted_in(self, unit: Fraction) -> Forms:
+        """The same sum, in another unit."""
+        constants, once, slopes, *rows = (
+            tuple(one / unit for one in row) for row in (self.constants, self.once, self.slopes, *self.weights)
+        )
+        return Forms(tuple(rows), self.columns, constants, once, slopes, self.finest / unit)
 
     @cached_property
     def per_feature(self) -> dict[int, tuple[Row, ...]]:

@@ -43,7 +43,8 @@ def summed(parts: Parts, space: Space, name: str) -> tuple[Distance, Fraction]:
         )
         for of in ("once", "slope")
     )
-    return DistanceProgram(program, name, Forms(rows, tuple(space.columns), once=once, slopes=slopes)), Fraction(1)
+    forms = Forms(rows, tuple(space.columns), once=once, slopes=slopes).measured(space)
+    return DistanceProgram(program, name, forms), Fraction(1)
 
 
 def sum_of(parts: Sequence[tuple[Fraction, Norm]]) -> Norm | None:

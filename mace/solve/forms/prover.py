@@ -10,8 +10,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from mace.base.deadline import TimeOverError
-from mace.problem.distance import DistanceProgram
+from mace.problem.distance import USUAL, DistanceProgram
 from mace.problem.question import Question
+from mace.solve.networks import units
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.solve.witnesses import Witnessing
 from mace.space.axes import Point
@@ -51,6 +52,21 @@ class FormsOracle(Witnessing):
         replay: Replay | None = None,
     ) -> Reply:
         """Find the nearest point with the goal, to within the gap, or prove that there is none (within the radius)."""
+        unit = self.question.distance.finest
+        if not unit or Fraction(1, USUAL) <= unit <= USUAL:
+            return self._asked(radius, limits, strict=strict, best=best, gap=gap, replay=replay)
+        oracle = FormsOracle(units.into(self.question, unit))
+        radius = None if radius is None else radius / unit
+        replay = units.heard_from(replay, unit)
+        reply = oracle._asked(radius, limits, strict=strict, best=best, gap=gap.times(1 / unit), replay=replay)
+        self.witnesses.refuse(oracle.refused)
+        return units.out_of(reply, unit)
+
+    def _asked(
+        self, radius: Fraction | None, limits: Limits, *, strict: bool, best: Point | None, gap: Gap,
+        replay: Replay | None,
+    ) -> Reply:  # fmt: skip
+        """The same, in the unit of the question's own distance: the program's floats expect changes to cost about 1."""
         from mace.solve.forms.search import Search
         from mace.solve.forms.written import written
 

@@ -1,6 +1,7 @@
 """Questions whose distances are far from 1, asked in a unit in which they are not: the searches' floats expect that.
 
-In:  a question under a `Norm`, and a unit, a power of two.    Out: the question in that unit, and replies out of it.
+In:  a question under a `Norm`, or a sum of forms, and a unit, a power of two.
+Out: the question in that unit, and replies out of it.
 Promise: what is said in the unit is said of the question itself, number by number: nothing rounds.
 """
 
@@ -10,17 +11,21 @@ from dataclasses import replace
 from fractions import Fraction
 
 from mace.base.exact import nearest
-from mace.problem.distance import Norm
-from mace.problem.proof import Dual, End, Multipliers, Proof, ProofNode, Tighten
+from mace.problem.distance import DistanceProgram, Norm
+from mace.problem.proof import Dual, End, Multipliers, Priced, Prices, Proof, ProofNode, Tighten
 from mace.problem.question import Question
 from mace.solve.protocol import Found, Hearing, ProvedBound, Refuted, Replay, Reply, Unknown
 
 
 def into(question: Question, unit: Fraction) -> Question:
     """The same question, whose distances are counted in this unit."""
-    norm = question.distance
-    assert isinstance(norm, Norm)
-    return replace(question, distance=replace(norm, weights=tuple(weight / unit for weight in norm.weights)))
+    distance = question.distance
+    if isinstance(distance, Norm):
+        return replace(
+            question, distance=replace(distance, weights=tuple(weight / unit for weight in distance.weights))
+        )
+    assert isinstance(distance, DistanceProgram) and distance.forms is not None
+    return replace(question, distance=replace(distance, forms=distance.forms.counted_in(unit)))
 
 
 def heard_from(replay: Replay | None, unit: Fraction) -> Replay | None:
@@ -56,6 +61,8 @@ def _proof(proof: Proof | None, unit: Fraction) -> Proof | None:
 def _node(node: ProofNode, unit: Fraction) -> ProofNode:
     if isinstance(node, Dual):
         return Dual(tuple(_multipliers(part, unit) for part in node.parts))
+    if isinstance(node, Priced):
+        return Priced(tuple(_prices(part, unit) for part in node.parts))
     if isinstance(node, Tighten):
         return Tighten(tuple(_end(end, unit) for end in node.ends))
     return node
@@ -70,6 +77,12 @@ def _multipliers(part: Multipliers, unit: Fraction) -> Multipliers:
         changes=part.changes * unit,
         rules=tuple((rule, number, price * unit) for rule, number, price in part.rules),
     )
+
+
+def _prices(part: Prices, unit: Fraction) -> Prices:
+    """What prices the goal, sides and rules is a distance; multipliers of forms are not."""
+    rules = tuple((rule, number, price * unit) for rule, number, price in part.rules)
+    return replace(part, goal=tuple(price * unit for price in part.goal), unit=part.unit * unit, rules=rules)
 
 
 def _end(end: End, unit: Fraction) -> End:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import linprog
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import mace
 from mace.certify.writer import Certificate
@@ -161,6 +162,43 @@ def forest() -> RandomForestClassifier:
     )
     good = (rows.age > 40) & (rows.income > 1500) | (rows.job == "c") & (rows.income > 2500)
     return RandomForestClassifier(12, max_depth=5, random_state=0).fit(SPACE.encode(rows), good.astype(int))
+
+
+@pytest.mark.parametrize("unit", [Fraction(1, 10**9), Fraction(10**9)])
+@pytest.mark.parametrize("second", ["l1", "linf"])
+def test_a_level_over_floats_is_as_near_in_any_unit(second: str, unit: Fraction) -> None:
+    """A second objective of small weights was called optimal at twice what it was proved to be at least."""
+    rng = np.random.default_rng(0)
+    rows = rng.random((100, 3))
+    model = LogisticRegression(C=10).fit(rows, rows @ [1, 2, -1] > 1)
+    space = Space([Feature(f"x{k}", "real", 0, 1) for k in range(3)])
+    ended = set()
+    for row in rows[:8]:
+        levels = []
+        for size in (Fraction(1), unit):
+            own = Objective(second, weights={"x0": 3 * size, "x1": size, "x2": 5 * size}, name="own")
+            first = Objective("l1", relative=Fraction(1, 100))
+            levels.append(mace.explain(model, space, row, objectives=[first, own]).levels[1])
+        usual, other = levels
+        assert usual.status == other.status
+        ended.add(usual.status)
+        assert usual.exact_value is not None
+        assert other.exact_value is not None
+        assert abs(other.exact_value / unit - usual.exact_value) <= usual.exact_value / 10**6
+        assert abs(other.exact_lower_bound / unit - usual.exact_lower_bound) <= usual.exact_value / 10**6
+    assert ended == {"optimal" if second == "l1" else "bounded"}
+
+
+def test_a_program_of_small_distances_is_not_optimal_at_half_of_them(tmp_path: Path) -> None:
+    """A point had to be better by 1e-9, or by half where that was more than all there is: else the last was optimal."""
+    rows = np.random.default_rng(0).random((100, 2))
+    model = LogisticRegression(C=10).fit(rows, rows @ [1, 2] > 1.4)
+    space = Space([Feature("x0", "real", 0, 1), Feature("x1", "real", 0, 1)])
+    program = tmp_path / "small.mace"
+    program.write_text("return (abs(x0 - start_x0) * 3 + abs(x1 - start_x1)) / 1000000000\n")
+    level = mace.explain(model, space, rows[0], objectives=["l1 within 20%", program], timeout=1).levels[1]
+    assert level.exact_value is not None
+    assert level.status == "bounded" or level.exact_lower_bound >= level.exact_value * (1 - Fraction(1, 10**6))
 
 
 def test_an_answer_has_a_level_for_each_objective(forest: RandomForestClassifier) -> None:

@@ -38,12 +38,11 @@ from mace.solve.choice import choose
 from mace.solve.driver import Bracket, OracleCall, bracket_within
 from mace.solve.lattice import attainable, denominator
 from mace.solve.networks.prover import NetworkOracle
-from mace.solve.protocol import Gap, Limits, Oracle
+from mace.solve.protocol import NEARLY, Gap, Limits, Oracle
 from mace.space.axes import GridAxis, Point
 from mace.tables.table import Network
 
 ROUNDS = 12  # points that are found on the way down before an objective is minimised itself
-CLOSE = Fraction(1, 10**9)  # of an objective over floats, before a network
 
 
 class Held(NamedTuple):
@@ -284,4 +283,5 @@ def _margin(question: Question, own: Distance, value: Fraction) -> Fraction:
     """By how much a point must be better: rounding leaves a network's points over floats in doubt."""
     if not isinstance(question.model, Network) or denominator(question.axes, own) is not None:
         return Fraction(0)
-    return min(CLOSE * own.unit, value / 2)
+    near = Gap.usual(own, NEARLY)
+    return min(max(near.absolute, near.relative * value), value / 2)

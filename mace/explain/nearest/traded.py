@@ -24,10 +24,11 @@ from mace.problem.distance import Norm
 from mace.problem.question import Question
 from mace.problem.sums import sum_of
 from mace.solve.driver import Bracket
+from mace.solve.protocol import Gap
 from mace.space.axes import GridAxis, Point
 
 ROUNDS = 20
-CLOSE = Fraction(1, 10**7)  # how far the bounds may stay apart, in the unit of the norm
+CLOSE = Fraction(1, 10**7)  # how far the bounds may stay apart, in the unit of the norm, or as a part of the distance
 NUDGES = (0, 1, 10, 100, 1000)  # in units of rounding: a point between two others may lie a hair on the wrong side
 
 
@@ -53,6 +54,11 @@ class Trade:
     ) -> None:
         self.question, self.first, self.most, self.own = question, first, most, own
         self.solve, self.confirm = solve, confirm
+        self.near = Gap.usual(own, CLOSE, CLOSE)
+
+    def least(self, inner: _Known) -> Fraction:
+        """What a sum must be less by to be any less."""
+        return max(self.near.absolute, self.near.relative * inner.own) / 100
 
     def known(self, point: Point) -> _Known:
         """A point with both values."""
@@ -75,7 +81,7 @@ class Trade:
             bracket.trace += found.bracket.trace
             value = one.own + price * one.first
             ends = [known for known in (inner, outer) if known is not None]
-            below = min(known.own + price * known.first for known in ends) - value > CLOSE / 100
+            below = min(known.own + price * known.first for known in ends) - value > self.least(inner)
             if one.first <= self.most and one.own < inner.own:
                 inner = one
             elif one.first > self.most and (outer is None or below):
@@ -106,7 +112,7 @@ class Trade:
                 step /= 2
         bracket.point, bracket.upper = best.point, best.own
         bracket.lower = min(bracket.lower, best.own)
-        bracket.status = "optimal" if best.own - bracket.lower <= CLOSE else "bounded"
+        bracket.status = "optimal" if self.near.met(bracket.lower, best.own) else "bounded"
         bracket.why = "" if bracket.status == "optimal" else proved.bracket.why or "the two objectives bound no closer"
         assert proved.bracket.proof is not None
         return replace_searched(proved, bracket)

@@ -177,7 +177,7 @@ def test_an_answer_says_why_it_has_no_certificate() -> None:
 def seventy() -> tuple[Any, Space, pd.DataFrame]:
     rng = np.random.default_rng(0)
     levels = [f"l{k}" for k in range(70)]
-    space = Space([Feature("c", "categorical", levels=levels, encoding="codes"), Feature("a", "integer", 0, 9)])
+    space = Space([Feature("c", "ordinal", levels=levels, encoding="codes"), Feature("a", "integer", 0, 9)])
     rows = pd.DataFrame({"c": rng.choice(levels, 300), "a": rng.integers(0, 10, 300)})
     model = GradientBoostingClassifier(n_estimators=2, random_state=0)
     return model.fit(space.encode(rows), rows["a"] + rng.integers(0, 3, 300) > 5), space, rows

@@ -31,6 +31,7 @@ rng = np.random.default_rng(3)
 SPACE = Space([Feature(f"x{j}", "real", 0.0, 1.0) for j in range(4)])
 X = pd.DataFrame(rng.random((200, 4)), columns=SPACE.names)
 LABELS = rng.random(200) < 0.5
+ROW = 15  # one whose proof has tightened ends
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 def test_an_answer_is_sought_again_without_tightened_ends(network: MLPClassifier, unread: list[bool]) -> None:
-    answer = mace.explain(network, SPACE, X.iloc[0], goal=not network.predict(X.to_numpy())[0])
+    answer = mace.explain(network, SPACE, X.iloc[ROW], goal=not network.predict(X.to_numpy())[ROW])
     assert unread == [True, False]
     assert answer.status == "optimal" and not tightened(answer.proof)
 
@@ -81,8 +82,8 @@ def test_a_proof_that_is_not_read_in_time_leaves_the_bound_that_was_kept_first(
         return said(made, *more)
 
     monkeypatch.setattr(recheck, "objection", late)
-    goal = not network.predict(X.to_numpy())[0]
-    answer = mace.Explainer(network, SPACE).explain(X.iloc[0], goal=goal, timeout=Deadline.after(600, clock))
+    goal = not network.predict(X.to_numpy())[ROW]
+    answer = mace.Explainer(network, SPACE).explain(X.iloc[ROW], goal=goal, timeout=Deadline.after(600, clock))
     assert answer.status == "bounded" and answer.distance > answer.lower_bound > 0
     assert "shorter proof" in answer.why
     assert len(lengths) == 2 and lengths[0] < lengths[1]
@@ -94,7 +95,7 @@ def test_so_is_one_of_which_no_certificate_can_be_written(
 ) -> None:
     monkeypatch.setattr(search, "STALLED", 1)
     monkeypatch.setattr(recheck, "certifiable", lambda _: "the checker does not know it")
-    answer = mace.explain(network, SPACE, X.iloc[0], goal=not network.predict(X.to_numpy())[0])
+    answer = mace.explain(network, SPACE, X.iloc[ROW], goal=not network.predict(X.to_numpy())[ROW])
     assert answer.status == "optimal" and not tightened(answer.proof)
 
 
@@ -106,14 +107,14 @@ def test_a_proof_by_parts_about_trees_holds_no_floats(monkeypatch: pytest.Monkey
     monkeypatch.setattr(recheck, "objection", lambda *_: pytest.fail("the checker was asked about trees"))
     classes = (3 * X.iloc[:, 0] + rng.random(len(X))).astype(int).clip(0, 2)
     booster = GradientBoostingClassifier(n_estimators=5, max_depth=3, random_state=0).fit(X.to_numpy(), classes)
-    answer = mace.explain(booster, SPACE, X.iloc[0])
+    answer = mace.explain(booster, SPACE, X.iloc[ROW])
     assert any(isinstance(node, GoalPart) for node in answer.proof or ())
     assert answer.status == "optimal" and check(answer.certificate.data).accepted
 
 
 def test_so_is_every_level(network: MLPClassifier, unread: list[bool]) -> None:
-    goal = not network.predict(X.to_numpy())[0]
-    answer = mace.explain(network, SPACE, X.iloc[0], goal=goal, objectives=["linf", "l1"])
+    goal = not network.predict(X.to_numpy())[ROW]
+    answer = mace.explain(network, SPACE, X.iloc[ROW], goal=goal, objectives=["linf", "l1"])
     assert True in unread
     assert answer.status == "optimal" and not any(tightened(level.proof) for level in answer.levels)
 
@@ -123,7 +124,7 @@ def test_no_door_lets_a_bound_out_that_the_checker_refuses(
 ) -> None:
     monkeypatch.setattr(recheck, "objection", lambda *_: "refused (..)")
     monkeypatch.setattr(means, "MOST_TOGETHER", 0)
-    row, goal = X.iloc[0], not network.predict(X.to_numpy())[0]
+    row, goal = X.iloc[ROW], not network.predict(X.to_numpy())[ROW]
     held = Space([*(replace(one, change="fixed") for one in SPACE.features[:2]), *SPACE.features[2:]])
     base = MLPClassifier((3,), solver="lbfgs", random_state=1, max_iter=50)
     with warnings.catch_warnings(action="ignore"):

@@ -251,8 +251,8 @@ def test_a_proof_that_claims_too_much_is_refused() -> None:
         assert not certificate(question, reply.lower, None, [Leaf(rule)]).check().accepted
 
 
-def test_more_levels_than_bits_are_refused_with_a_way_out() -> None:
-    space = Space([Feature("c", "categorical", levels=[str(k) for k in range(64)], encoding="codes")])
+def test_more_levels_in_an_order_than_bits_are_refused_with_a_way_out() -> None:
+    space = Space([Feature("c", "ordinal", levels=[str(k) for k in range(64)], encoding="codes")])
     tree = Tree(*(np.array(x) for x in ([0, -1, -1], [1.0, 0, 0], [1, -1, -1], [2, -1, -1], [[0.0]] * 3)))
     model = Ensemble((tree,), 1, np.zeros(1), "positive", (0, 1))
     question = Question(

@@ -12,11 +12,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from mace import Explainer
@@ -27,7 +30,7 @@ from mace.certify.writer import certificate
 from mace.errors import CertificateError
 from mace.problem.distance import Charge, Norm, norm
 from mace.problem.exclusions import AvoidPoint
-from mace.problem.proof import Phase, Proof
+from mace.problem.proof import Phase, Proof, Split
 from mace.problem.question import Goal, Question
 from mace.proofs.check import check
 from mace.solve import compiled
@@ -38,7 +41,7 @@ from mace.solve.networks import search as networks_search
 from mace.solve.networks.balls import in_balls
 from mace.solve.networks.exact import Exact
 from mace.solve.networks.model import Array, Part, numbers
-from mace.solve.networks.nodes import Frame, Node
+from mace.solve.networks.nodes import Frame, Node, halves
 from mace.solve.networks.points import Points
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.networks.relax import MOST_PIVOTS, Relaxed
@@ -1132,3 +1135,37 @@ def test_between_floats_of_single_precision_nothing_is_looked_for_that_rounding_
     assert isinstance(reply, Found) and reply.lower is not None
     assert float(reply.lower) >= (1 - 1e-4) * float(question.distance_of(reply.point))
     assert len(split) < 50
+
+
+def test_values_that_a_rule_takes_only_beside_another_change_are_split_off_first() -> None:
+    """Months overdue asked for a history of them, which is dear: every relaxation had a part of a month for nothing."""
+    rng = np.random.default_rng(0)
+    space = Space(
+        [
+            Feature("months", "integer", 0, 36),
+            Feature("history", "binary"),
+            *(Feature(f"bill{k}", "real", 0, 5000, step=10) for k in range(4)),
+        ],
+        rules=["months >= 1 implies history == 1"],
+    )
+    rows = np.column_stack([rng.integers(0, 36, 400), rng.integers(0, 2, 400), rng.integers(0, 500, (400, 4)) * 10])
+    score = rows[:, 0] / 9 + rows[:, 2:].sum(axis=1) / 4000 + rng.normal(size=400)
+    model = make_pipeline(StandardScaler(), MLPClassifier((8, 8), max_iter=200, random_state=0))
+    model.fit(pd.DataFrame(rows, columns=space.names), score > np.median(score) + 2)
+    row = dict(zip(space.names, [0, 0, 400, 300, 200, 100], strict=True))
+    explainer = Explainer(model, space)
+    question, _ = explainer.question(row, goal=True)
+    search = Search(Witnesses(question), Gap(), Limits(), None, strict=False)
+    node = search.first_node()
+    search.look(node)
+    split = search.branching.edge(node)
+    assert split == Split(0, 0)
+    none, some = (search.child(node, split, side) for side in (0, 1))
+    for child in (none, some):
+        search.look(child)
+    assert search.branching.edge(none) is None
+    further = search.branching.edge(some)
+    assert further is None or all(map(bool, halves(some.box[further.axis], further.at)))
+    answer = explainer.explain(row, goal=True)
+    assert answer.status == "optimal"
+    assert answer.certificate.check().accepted

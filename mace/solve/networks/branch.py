@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.bits import members
 from mace.base.exact import exact
 from mace.problem.exclusions import AvoidBox, AvoidChanges, AvoidNear, AvoidPoint
 from mace.problem.proof import Phase, Split
@@ -22,6 +23,7 @@ from mace.solve.networks.model import FLOATS
 from mace.solve.networks.nodes import ON, Frame, Node
 from mace.space.axes import Axis, Box, GridAxis, Side, ends, holds, is_single
 
+FREE = 1e-7  # of what a relaxation loses at a unit: no more than what counts where no multiplier does
 TRIED = 16  # splits that are tried before one is chosen
 COARSE = Fraction(1, 10**11)  # of a range; brackets close to within 1e-9
 FINE = Fraction(1, 10**6)  # of a range: so near to each other floats are next to no loss of a relaxation
@@ -53,14 +55,16 @@ class Branching:
         missing: how much its bound lacks.
         """
         assert node.point is not None and node.scores is not None and node.loss is not None
-        if (split := self.ruled(node, lined=False)) is not None:
+        if (split := self.ruled(node, lined=False) or self.edge(node)) is not None:
             return [split]
         found, floats = self._phases(node), self._between_floats(node, missing)
+        # Where the goal costs nothing yet, it changes nothing that values lie between steps.
+        between = not found or found[0].loss >= FREE
         if self.frame.all_multiples:
-            found += self._on_multiples(node)
+            found += self._on_multiples(node, between=between)
         for j, side in enumerate(() if self.frame.all_multiples else node.box):
             if isinstance(side, tuple):
-                found += self._on_grid(node, j, side, floats)
+                found += self._on_grid(node, j, side, floats, between=between)
             elif not is_single(side):
                 found += self._on_levels(node, j, side)
         if found:
@@ -95,8 +99,13 @@ class Branching:
                 most += float(spacing(axes[j])) * float(n.rate[j] + n.peak[j])
         return most >= missing
 
-    def _on_grid(self, node: Node, j: int, side: tuple[int, int], between_floats: bool) -> Iterator[Candidate]:
-        """Splits of an ordered axis: the start from the rest, where any change costs; beside the relaxed value."""
+    def _on_grid(
+        self, node: Node, j: int, side: tuple[int, int], between_floats: bool, *, between: bool
+    ) -> Iterator[Candidate]:
+        """Splits of an ordered axis: the start from the rest, where any change costs; beside the relaxed value.
+
+        between: whether values between steps count.
+        """
         axis, n = self.frame.question.axes[j], self.frame.numbers.axes
         assert isinstance(axis, GridAxis) and node.point is not None and node.loss is not None
         if side[0] == side[1]:
@@ -107,7 +116,7 @@ class Branching:
             at = axis.start if change > 0 and axis.start < side[1] or axis.start == side[0] else axis.start - 1
             yield Candidate(float(node.loss[first]), Split(j, at))
         floats = n.kind[j] == FLOATS
-        if change == 0.0 or floats and not (between_floats and coarse(axis)):
+        if change == 0.0 or not between or floats and not (between_floats and coarse(axis)):
             return
         value = axis.start_value + exact(change) * axis.scale
         low = min(max(axis.grid.floor(value), side[0]), side[1] - 1)
@@ -119,7 +128,7 @@ class Branching:
             yield Candidate(lost + min(part / gap, 1 - part / gap) * 1e-6, Split(j, low))
             self.float_splits += int(floats)
 
-    def _on_multiples(self, node: Node) -> Iterator[Candidate]:
+    def _on_multiples(self, node: Node, *, between: bool) -> Iterator[Candidate]:
         """As `_on_grid`, of all axes at once, where each is a grid of multiples of one step: the `TRIED` likeliest."""
         n, sides = self.frame.numbers.axes, np.array(node.box)
         assert node.point is not None and node.loss is not None
@@ -130,10 +139,10 @@ class Branching:
         places = n.offset + change * n.steps
         below = np.minimum(np.maximum(np.floor(places), low), high - 1)
         part = places - below
-        between = (change != 0.0) & (low < high) & (part > ON) & (part < 1 - ON)
+        inside = between & (change != 0.0) & (low < high) & (part > ON) & (part < 1 - ON)
         near = np.minimum(part, 1 - part)
         lost = near * (n.rate + n.peak) / np.abs(n.steps) + near * 1e-6
-        for worth, at in ((np.where(jumps, loss, -1.0), after), (np.where(between, lost, -1.0), below)):
+        for worth, at in ((np.where(jumps, loss, -1.0), after), (np.where(inside, lost, -1.0), below)):
             for j in np.argsort(-worth, kind="stable")[:TRIED].tolist():
                 if worth[j] >= 0.0:
                     yield Candidate(float(worth[j]), Split(j, int(at[j])))
@@ -166,6 +175,40 @@ class Branching:
             return None
         found = close_or_cut(replace(question, rules=rules), node.box, point, edges=True)
         return None if isinstance(found, Closed) else Split(*found)
+
+    def edge(self, node: Node) -> Split | None:
+        """Where no phase is chosen yet: a split between the start and values that a rule takes only beside a change of
+        another feature; None where there are none left.
+
+        That change makes them dear, often farther than the ball reaches: then units are bounded without them.
+        """
+        question, kinds = self.frame.question, self.frame.numbers.axes.kind
+        if not question.rules or node.units.phase.any():
+            return None
+        near = tuple(map(nearest_of, question.axes, node.box))
+        for k, rule in enumerate(question.rules):
+            reads = sorted(set(rule.reads.values()))
+            if k in self.lined or any(kinds[j] == FLOATS for j in reads) or not rule.holds(question.axes, near):
+                continue
+            alone = replace(question, rules=(rule,), avoid=())
+            for j in reads:
+                for index in self._farthest(node, j) if near[j] == question.start[j] else ():
+                    point = (*near[:j], index, *near[j + 1 :])
+                    if not rule.holds(question.axes, point):
+                        found = close_or_cut(alone, node.box, point, edges=True)
+                        if not isinstance(found, Closed):
+                            return Split(*found)
+        return None
+
+    def _farthest(self, node: Node, j: int) -> list[int]:
+        """The values of an axis of steps at the ends of a node's ball, or all its levels there."""
+        n, axis, side = self.frame.numbers.axes, self.frame.question.axes[j], node.box[j]
+        if isinstance(axis, GridAxis):
+            assert isinstance(side, tuple)
+            places = (n.offset[j] + end * n.steps[j] for end in (node.hull.lo[j], node.hull.hi[j]))
+            return [min(max(round(place), side[0]), side[1]) for place in places]
+        assert isinstance(side, int)
+        return [level for level in members(side) if node.hull.on[n.first[j] + level]]
 
     def narrow(self, node: Node, between_floats: bool) -> Split | Phase | None:
         """A split for a node whose relaxation is exact but whose point is not allowed, or is not certain."""
@@ -225,6 +268,15 @@ def spacing(axis: GridAxis) -> Fraction:
     """How far floats of an axis lie apart, at the end where that is more, as a part of its scale."""
     low, near, high, below = map(axis.given, (axis.lower, axis.lower + 1, axis.upper, axis.upper - 1))
     return exact(max(near - low, high - below)) / axis.scale
+
+
+def nearest_of(axis: Axis, side: Side) -> int:
+    """What a side of an axis has nearest to the start."""
+    if isinstance(axis, GridAxis):
+        assert isinstance(side, tuple)
+        return axis.nearest(*side)
+    assert isinstance(side, int)
+    return min(members(side), key=axis.nearness)
 
 
 def isolate(side: Side, j: int, index: int) -> Split:

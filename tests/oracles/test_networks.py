@@ -1166,6 +1166,9 @@ def test_values_that_a_rule_takes_only_beside_another_change_are_split_off_first
     assert search.branching.edge(none) is None
     further = search.branching.edge(some)
     assert further is None or all(map(bool, halves(some.box[further.axis], further.at)))
+    search.begin()  # what gains most for its cost are months alone, which the rule refuses
+    assert search.best is not None
+    assert question.obeys(search.best)
     answer = explainer.explain(row, goal=True)
     assert answer.status == "optimal"
     assert answer.certificate.check().accepted

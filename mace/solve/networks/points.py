@@ -30,10 +30,11 @@ from mace.solve.networks.start import greedy
 from mace.solve.networks.trials import tried
 from mace.solve.protocol import Gap
 from mace.solve.witnesses import Witnesses
-from mace.space.axes import GridAxis, Point, Side
+from mace.space.axes import Axis, GridAxis, LevelAxis, Point, Side
 
 SMALLEST_GAP = Fraction(1, 10**9)
 SMALL = Fraction(1, 2**40)
+MENDED = 1000  # points that are looked at for one that obeys rules
 POLISHING = 500  # pivots in a linear region, where few are needed
 DOUBTED = 200  # points in doubt that the deployed model is asked about before boxes come down to them
 
@@ -282,8 +283,31 @@ class Points(Frame):
             point = self.rounded(x, outward)
             self.offer(point)
             self.polish(point)
+        if self.best is None:
+            self.mend(point)
         if not self.free:
             self.shorten()
+
+    def mend(self, point: Point) -> None:
+        """Offer points beside one with the goal that breaks rules: with other values of what these read, until they
+        hold.
+        """
+        question, waiting = self.question, [point]
+        seen = {point}
+        for one in waiting:
+            if self.best is not None or len(seen) > MENDED or self.searching.over:
+                return
+            broken = next((rule for rule in question.rules if not rule.holds(question.axes, one)), None)
+            if broken is None:
+                self.offer(one)
+                self.polish(one)
+                continue
+            for j in sorted(set(broken.reads.values())):
+                for index in usual_values(question.axes[j]):
+                    other = (*one[:j], index, *one[j + 1 :])
+                    if other not in seen and broken.holds(question.axes, other):
+                        seen.add(other)
+                        waiting.append(other)
 
     def shorten(self) -> None:
         """Undo the changes of the best point one by one, the costliest first, as long as it keeps the goal."""
@@ -419,3 +443,11 @@ def _side_of(axis: GridAxis, index: int) -> Side:
     if index == axis.start:
         return index, index
     return (axis.lower, axis.start - 1) if index < axis.start else (axis.start + 1, axis.upper)
+
+
+def usual_values(axis: Axis) -> list[int]:
+    """Some values that an axis allows: all levels; of a number the ends, the start, and what is next to it."""
+    if isinstance(axis, LevelAxis):
+        return [level for level in axis.levels() if axis.allows(level)]
+    near = (axis.start, axis.start - 1, axis.start + 1, axis.lower, axis.last)
+    return [index for index in dict.fromkeys(near) if axis.allows(index)]

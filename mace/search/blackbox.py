@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,6 @@ from mace.search.asked import ExhaustedError
 from mace.search.chart import Chart, Floats
 from mace.space.space import Space
 from mace.tables.table import Label
-
-if TYPE_CHECKING:
-    pass
 
 Ask = Callable[[Any], Any]
 LABELS = (str, bytes, bool, int, float)

@@ -183,7 +183,7 @@ class Branching:
         That change makes them dear, often farther than the ball reaches: then units are bounded without them.
         """
         question, kinds = self.frame.question, self.frame.numbers.axes.kind
-        if not question.rules or node.units.phase.any():
+        if not question.rules or node.units.phase.any() or not self.frame.numbers.net.relu.any():
             return None
         near = tuple(map(nearest_of, question.axes, node.box))
         for k, rule in enumerate(question.rules):

@@ -16,6 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import mace
+from mace.base.deadline import Deadline
 from mace.certify.writer import Certificate
 from mace.errors import MaceError
 from mace.problem.around import Neighbourhood
@@ -24,6 +25,7 @@ from mace.problem.objectives import Objective, Priority, read_objectives
 from mace.space.feature import Feature
 from mace.space.space import Space
 from tests.checkers import accepted_by_all
+from tests.clocks import Ticking
 from tests.levels import (
     bounded_as_enumerated,
     certified,
@@ -196,7 +198,8 @@ def test_a_program_of_small_distances_is_not_optimal_at_half_of_them(tmp_path: P
     space = Space([Feature("x0", "real", 0, 1), Feature("x1", "real", 0, 1)])
     program = tmp_path / "small.mace"
     program.write_text("return (abs(x0 - start_x0) * 3 + abs(x1 - start_x1)) / 1000000000\n")
-    level = mace.explain(model, space, rows[0], objectives=["l1 within 20%", program], timeout=1).levels[1]
+    explainer = mace.Explainer(model, space, objectives=["l1 within 20%", program])
+    level = explainer.explain(rows[0], timeout=Deadline.after(300, Ticking())).levels[1]
     assert level.exact_value is not None
     assert level.status == "bounded" or level.exact_lower_bound >= level.exact_value * (1 - Fraction(1, 10**6))
 

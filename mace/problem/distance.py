@@ -164,9 +164,7 @@ class Norm:
     @cached_property
     def exponent(self) -> int:
         """The unit as a power of two."""
-        least = min(filter(None, self.weights), default=Fraction(0))
-        least *= len(self.weights) * (self.alpha + self.beta) + self.gamma  # of every feature with the least weight
-        size = min(self.widest, max(least, Fraction(1)))
+        size = min(self.widest, max(self._cheapest, Fraction(1)))
         if not size or Fraction(1, USUAL) <= size <= USUAL:
             return 0
         return magnitude(size)
@@ -176,9 +174,14 @@ class Norm:
         """The same of the feature that is cheapest to change, where that is far less than the unit: another power of
         two. A point may be several times as far as the nearest and yet differ from it by a part of this alone.
         """
-        least = min(filter(None, self.weights), default=Fraction(0))
-        least *= len(self.weights) * (self.alpha + self.beta) + self.gamma
+        least = self._cheapest
         return Fraction(2) ** magnitude(least) if 0 < least < self.unit / USUAL else self.unit
+
+    @cached_property
+    def _cheapest(self) -> Fraction:
+        """The largest distance, if every feature had the least weight that is not 0."""
+        least = min(filter(None, self.weights), default=Fraction(0))
+        return least * (len(self.weights) * (self.alpha + self.beta) + self.gamma)
 
     @cached_property
     def uneven(self) -> bool:

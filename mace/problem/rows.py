@@ -17,11 +17,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mace.base.bits import members
 from mace.base.cache import Recent
 from mace.base.exact import moderate
 from mace.problem.distance import Norm
-from mace.space.axes import Axis, Box, GridAxis, Point, Side, in_floats, rough_deltas, started
+from mace.space.axes import Axis, Box, GridAxis, Point, Side, in_floats, nearest_on, rough_deltas, started
 
 Change: TypeAlias = Callable[[Axis, Side], Fraction]  # `least_change`, or less
 
@@ -43,10 +42,7 @@ _COLUMNS: Recent[tuple[Sequence[Point], list[Column]]] = Recent(2)
 
 def least_change(axis: Axis, side: Side) -> Fraction:
     """The least scaled change from where an axis starts to a side that is not empty."""
-    if isinstance(side, tuple):
-        assert isinstance(axis, GridAxis)
-        return axis.delta(axis.nearest(*side))
-    return min(map(axis.delta, members(side)))
+    return axis.delta(nearest_on(axis, side))
 
 
 def least_to(norm: Norm, axes: Sequence[Axis], rows: Sequence[Point], point: Point) -> Fraction:

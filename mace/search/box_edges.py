@@ -16,7 +16,7 @@ from mace.base.bits import members
 from mace.base.exact import nearest
 from mace.compilers.enclosures.ranges import Floats
 from mace.compilers.enclosures.reader import ends_of
-from mace.space.axes import Axis, GridAxis, LevelAxis, Side, is_single
+from mace.space.axes import Axis, GridAxis, LevelAxis, Side, is_single, nearest_on
 from mace.space.columns import Column
 from mace.tables.table import Bools
 
@@ -48,12 +48,12 @@ def edge_of(axis: Axis, columns: Sequence[Column], side: Side) -> Edge:
     if isinstance(side, int):
         assert isinstance(axis, LevelAxis)
         levels = members(side)
-        index = middle = min(levels, key=axis.nearness)
+        index = middle = nearest_on(axis, side)
         first = last = index
         allowed = np.isin(np.arange(axis.count), levels)
     else:
         assert isinstance(axis, GridAxis)
-        index, middle, allowed = axis.nearest(*side), middle_of(axis, side), None
+        index, middle, allowed = nearest_on(axis, side), middle_of(axis, side), None
         first, last = side
     ends = np.array([ends_of(column, axis, side) for column in columns]).reshape(-1, 2).T
     at = np.array([[column.on(axis).at(axis, place) for column in columns] for place in (index, first, last)])

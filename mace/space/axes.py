@@ -378,6 +378,15 @@ def holds(side: Side, index: int) -> bool:
     return side[0] <= index <= side[1] if isinstance(side, tuple) else bool(side >> index & 1)
 
 
+def nearest_on(axis: Axis, side: Side) -> int:
+    """What a side that is not empty has nearest to the start."""
+    if isinstance(side, tuple):
+        assert isinstance(axis, GridAxis)
+        return axis.nearest(*side)
+    assert isinstance(axis, LevelAxis)
+    return min(members(side), key=axis.nearness)
+
+
 def full(axis: Axis) -> Side:
     """All that an axis allows."""
     return (axis.lower, axis.upper) if isinstance(axis, GridAxis) else axis.allowed

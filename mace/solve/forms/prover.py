@@ -12,7 +12,7 @@ from fractions import Fraction
 from mace.base.deadline import TimeOverError
 from mace.problem.distance import USUAL, DistanceProgram
 from mace.problem.question import Question
-from mace.solve.networks import units
+from mace.solve import units
 from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Reply, Unknown
 from mace.solve.witnesses import Witnessing
 from mace.space.axes import Point

@@ -21,7 +21,7 @@ from mace.solve.conditions import Closed, border, close_or_cut
 from mace.solve.networks.kernels import INFINITY
 from mace.solve.networks.model import FLOATS
 from mace.solve.networks.nodes import ON, Frame, Node
-from mace.space.axes import Axis, Box, GridAxis, Side, ends, holds, is_single
+from mace.space.axes import Axis, Box, GridAxis, Side, ends, holds, is_single, nearest_on
 
 FREE = 1e-7  # of what a relaxation loses at a unit: no more than what counts where no multiplier does
 TRIED = 16  # splits that are tried before one is chosen
@@ -185,7 +185,7 @@ class Branching:
         question, kinds = self.frame.question, self.frame.numbers.axes.kind
         if not question.rules or node.units.phase.any() or not self.frame.numbers.net.relu.any():
             return None
-        near = tuple(map(nearest_of, question.axes, node.box))
+        near = tuple(map(nearest_on, question.axes, node.box))
         for k, rule in enumerate(question.rules):
             reads = sorted(set(rule.reads.values()))
             if k in self.lined or any(kinds[j] == FLOATS for j in reads) or not rule.holds(question.axes, near):
@@ -268,15 +268,6 @@ def spacing(axis: GridAxis) -> Fraction:
     """How far floats of an axis lie apart, at the end where that is more, as a part of its scale."""
     low, near, high, below = map(axis.given, (axis.lower, axis.lower + 1, axis.upper, axis.upper - 1))
     return exact(max(near - low, high - below)) / axis.scale
-
-
-def nearest_of(axis: Axis, side: Side) -> int:
-    """What a side of an axis has nearest to the start."""
-    if isinstance(axis, GridAxis):
-        assert isinstance(side, tuple)
-        return axis.nearest(*side)
-    assert isinstance(side, int)
-    return min(members(side), key=axis.nearness)
 
 
 def isolate(side: Side, j: int, index: int) -> Split:

@@ -125,7 +125,7 @@ class NetworkOracle(Witnessing):
 
     def _in_unit(self, unit: Fraction, asked: Asked, best: Point | None, replay: Replay | None) -> Reply:
         """The same, asked in a unit in which distances are about 1."""
-        from mace.solve.networks import units
+        from mace.solve import units
 
         if unit == 1:
             return self._asked(asked, best, replay)

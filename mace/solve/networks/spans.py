@@ -19,8 +19,8 @@ from mace.problem.distance import Norm
 from mace.problem.question import Goal, Question
 from mace.solve.networks.points import Points
 from mace.solve.networks.prover import NetworkOracle
-from mace.solve.networks.units import into
 from mace.solve.protocol import Gap
+from mace.solve.units import into
 from mace.solve.witnesses import Witnesses
 from mace.tables.table import Decision, Floats, Layer, Network
 

@@ -21,10 +21,13 @@ import numpy as np
 
 from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.arrays.cuts import Array
-from mace.solve.ensembles.relaxation.frame import Active, OpenRows, RelaxationArrays, on_side, payments
+from mace.solve.ensembles.relaxation.frame import Active, OpenRows, RelaxationArrays, on_side, payments, priced
 
 FADED = np.float32(1e-20)  # less than which is nothing: the smallest singles are dear
 RULING = 100.0  # times as fast as prices do multipliers of linear rules move, of which there are few
+AIMING = 3.0  # and those of comparisons, of which there are few too
+# Squared subgradients of comparisons that count as seen before: what a box has of the one around it is nearly right.
+SEEN = 1e4
 LATER = 1.05  # a round's pieces count so many times those of the round before
 LOOK = 50  # rounds, in which this part of what is missing must be gained for the ascent to go on
 SLOW = 0.005
@@ -50,7 +53,7 @@ class Moves(NamedTuple):
     goal, share, line: subgradients, what the bound gains where they rise.
     unit: (C,) the units in which those of comparisons move.
     goal_way, share_way, line_way: directions.
-    line_seen: squared subgradients so far. line_rate: the direction at the rates that follow from them.
+    goal_seen, line_seen: squared subgradients so far. goal_rate, line_rate: directions at the rates that follow.
     """
 
     goal: Array
@@ -60,6 +63,8 @@ class Moves(NamedTuple):
     goal_way: Array
     share_way: Array
     line_way: Array
+    goal_seen: Array
+    goal_rate: Array
     line_seen: Array
     line_rate: Array
 
@@ -80,22 +85,17 @@ class Climbed(NamedTuple):
 
 
 @lean
-def worths(rows: OpenRows, price: Array, worth: Array, some: Array) -> None:
+def worths(rows: OpenRows, price: Array, some: Array, count: int, worth: Array) -> None:
     """What the rows of every leaf cost it, as differences from leaf to leaf; worth: (leaves + 1,), filled in here.
 
-    some: room for the rows that have a price, every third or so; to find them first takes less than to ask each time.
+    some, count: see `priced`.
     """
     worth[:] = 0.0
-    count = 0
-    for i in range(len(price)):
-        some[count] = i
-        count += price[i] > 0.0
     for k in range(count):
-        worth[rows.first[some[k]]] += price[some[k]]
-        worth[rows.end[some[k]]] -= price[some[k]]
-    for i in range(len(rows.row)):
-        worth[rows.first[len(price) + i]] += price[rows.row[i]]
-        worth[rows.end[len(price) + i]] -= price[rows.row[i]]
+        own = price[some[k]]
+        for i in range(rows.at[some[k]], rows.at[some[k] + 1]):
+            worth[rows.first[i]] += own
+            worth[rows.end[i]] -= own
 
 
 @lean
@@ -174,18 +174,20 @@ def onto_simplex(shares: Array) -> None:
 def gains_of(frame: RelaxationArrays, active: Active) -> tuple[Array, Array]:
     """(C, leaves) the gains of the leaves that are reached; (C,) the units in which multipliers of comparisons move.
 
-    In such units a tree's gain changes by about a tenth of a price.
+    In such units what those trees gain that make a difference changes by about a price.
     """
     trees, compares, leaves = len(active.first) - 1, len(frame.need), len(active.leaf)
     unit, gain = np.empty(compares), np.empty((compares, leaves))
     for c in range(compares):
-        spread = 0.0
-        for k in range(leaves):
-            gain[c, k] = frame.gain[c, active.leaf[k]]
+        spread, count = 0.0, 0
         for t in range(trees):
-            of_tree = gain[c, active.first[t] : active.first[t + 1]]
-            spread += of_tree.max() - of_tree.min()
-        unit[c] = max(10.0 * spread / trees, 1.0)
+            least, most = np.inf, -np.inf
+            for k in range(active.first[t], active.first[t + 1]):
+                own = float(frame.gain[c, active.leaf[k]])
+                gain[c, k], least, most = own, min(least, own), max(most, own)
+            spread += most - least
+            count += most > least
+        unit[c] = max(spread / max(count, 1), 1.0)
     return gain, unit
 
 
@@ -252,7 +254,9 @@ def cheapest_pieces(
 
 
 @lean
-def turn_few(moves: Moves, lines: Array, largest: bool, free: bool, norm: float, kept: float) -> float:
+def turn_few(
+    moves: Moves, goal: Array, lines: Array, largest: bool, free: bool, norm: float, kept: float
+) -> float:  # fmt: skip
     """Turn the directions of these multipliers to their subgradients; returns `norm` with what they add to it.
 
     largest: whether the largest change has a cost, without which the multipliers of axes stay 0. free: see `ascend`.
@@ -260,8 +264,13 @@ def turn_few(moves: Moves, lines: Array, largest: bool, free: bool, norm: float,
     for c in range(len(moves.goal)):
         if free and len(moves.goal) == 1:
             break
-        moves.goal_way[c] = moves.goal[c] / moves.unit[c] + kept * moves.goal_way[c]
-        norm += moves.goal_way[c] * moves.goal_way[c]
+        gained = moves.goal[c] / moves.unit[c]
+        moves.goal_way[c] = gained + kept * moves.goal_way[c]
+        moves.goal_seen[c] += gained * gained
+        if goal[c] <= 0.0 and moves.goal_way[c] < 0.0:
+            moves.goal_way[c] = 0.0
+        moves.goal_rate[c] = AIMING * moves.goal_way[c] / np.sqrt(moves.goal_seen[c])
+        norm += moves.goal_way[c] * moves.goal_rate[c]
     if largest:
         for j in range(len(moves.share)):
             moves.share_way[j] = moves.share[j] + kept * moves.share_way[j]
@@ -284,7 +293,7 @@ def step_few(
     before = after = 0.0
     for c in range(len(goal)):
         before += goal[c] * moves.unit[c]
-        goal[c] = max(0.0, goal[c] + step * moves.goal_way[c] / moves.unit[c])
+        goal[c] = max(0.0, goal[c] + step * moves.goal_rate[c] / moves.unit[c])
         after += goal[c] * moves.unit[c]
     if free:
         for c in range(len(goal)):
@@ -336,7 +345,7 @@ def ascend(
     gain, unit = gains_of(frame, active)
     moves = Moves(
         np.zeros(compares), np.zeros(axes), np.zeros(ruled), unit, np.zeros(compares), np.zeros(axes), np.zeros(ruled),
-        np.zeros(ruled), np.zeros(ruled),
+        np.full(compares, SEEN), np.zeros(compares), np.zeros(ruled), np.zeros(ruled),
     )  # fmt: skip
     costs = PieceCosts(
         frame.part / size, frame.top / size, frame.spot_part / size, frame.spot_top / size, frame.spot_sum / size,
@@ -353,11 +362,14 @@ def ascend(
         for c in range(compares):
             total += goal[c] * frame.need[c]
             moves.goal[c] = frame.need[c]
+            if c and goal[c] == 0.0:  # of many rivals few come near
+                continue
             for k in range(leaves):
                 paid_for[k] = goal[c] * gain[c, k] + (paid_for[k] if c else 0.0)
-        worths(active.rows, price, worth, some)
+        count = priced(price, some)
+        worths(active.rows, price, some, count, worth)
         total = cheapest_leaves(active, gain, worth, paid_for, total, moves.goal, change, reached, weight)
-        payments(frame, active, price, paid)
+        payments(frame, active, price, some, count, paid)
         for n in range(ruled):
             total += lines[n] * costs.slack[n]
             moves.line[n] = costs.slack[n]
@@ -379,7 +391,8 @@ def ascend(
                 break
             before = best
         lift(frame, active, chosen, change)
-        norm = turn_few(moves, lines, largest, free, turn_to(price, change, way, seen, share, np.float32(kept)), kept)
+        norm = turn_to(price, change, way, seen, share, np.float32(kept))
+        norm = turn_few(moves, goal, lines, largest, free, norm, kept)
         if norm == 0.0:
             break
         step = length * (1.01 * aim - total) / norm

@@ -64,8 +64,7 @@ class OpenRows(NamedTuple):
     after: (R,) of ordered axes the first piece above the cut, nowhere less than in the row before on the same side.
     under: (K,) of a piece of an ordered axis: it lies on the sides below cuts of the rows under .. over - 1,
     above: (K,) and on the sides above cuts of the rows over .. above - 1.
-    first, end: (R + I,) leaves that are next to one another, of each row in its place and then all others.
-    row:        (I,) whose the others are.
+    at: (R + 1,) where each row's intervals begin in first, end: (I,), leaves that are next to one another.
     """
 
     begin: Array
@@ -73,9 +72,9 @@ class OpenRows(NamedTuple):
     after: Array
     under: Array
     above: Array
+    at: Array
     first: Array
     end: Array
-    row: Array
 
 
 class Active(NamedTuple):
@@ -110,25 +109,40 @@ def on_side(frame: RelaxationArrays, row: int, piece: int) -> bool:
 
 
 @lean
-def payments(frame: RelaxationArrays, active: Active, prices: Array, paid: Array) -> None:
+def priced(prices: Array, some: Array) -> int:
+    """How many rows have a price; which these are is filled into `some`, in order.
+
+    Every third or so, and in deep trees every sixth: what is read of rows is read of these. Without a branch.
+    """
+    count = 0
+    for i in range(len(prices)):
+        some[count] = i
+        count += prices[i] > 0
+    return count
+
+
+@lean
+def payments(frame: RelaxationArrays, active: Active, prices: Array, some: Array, count: int, paid: Array) -> None:
     """What every piece of the box pays; of an ordered axis, how much more than the piece before it.
 
-    prices: one for each row of `active`. paid: filled in here. Without branches, since about every other row has a
-    price.
+    prices: one for each row of `active`; some, count: see `priced`. paid: filled in here.
     """
-    rows = active.rows
+    rows, k = active.rows, 0
     paid[:] = 0
     for j in range(len(rows.over)):
         if not frame.grid[j]:
-            for i in range(rows.begin[j], rows.begin[j + 1]):
+            while k < count and some[k] < rows.begin[j + 1]:
                 for piece in range(active.begin[j], active.end[j]):
-                    if on_side(frame, active.number[i], piece):
-                        paid[piece] += prices[i]
+                    if on_side(frame, active.number[some[k]], piece):
+                        paid[piece] += prices[some[k]]
+                k += 1
             continue
         below = prices.dtype.type(0)
-        for i in range(rows.begin[j], rows.over[j]):
-            below += prices[i]
-            paid[rows.after[i]] -= prices[i]
-        for i in range(rows.over[j], rows.begin[j + 1]):
-            paid[rows.after[i]] += prices[i]
+        while k < count and some[k] < rows.over[j]:
+            below += prices[some[k]]
+            paid[rows.after[some[k]]] -= prices[some[k]]
+            k += 1
+        while k < count and some[k] < rows.begin[j + 1]:
+            paid[rows.after[some[k]]] += prices[some[k]]
+            k += 1
         paid[active.begin[j]] += below

@@ -83,6 +83,32 @@ def cost_of_leaf(
 
 
 @compiled
+def intervals(rows: int, at: Array, row: Array) -> tuple[Array, Array, Array]:
+    """The leaves of each of so many rows as intervals of leaves: `at`, `first` and `end` of `OpenRows`.
+
+    A row's leaves come one after the other, mostly without a gap: a few intervals instead of many pairs.
+    """
+    begin, after = np.zeros(rows + 1, np.uint32), np.full(rows, -1, np.int32)
+    for k in range(len(at) - 1):
+        for pair in range(at[k], at[k + 1]):
+            begin[row[pair] + 1] += after[row[pair]] != k
+            after[row[pair]] = k + 1
+    for i in range(rows):
+        begin[i + 1] += begin[i]
+    first, end, place = np.empty(begin[rows], np.uint32), np.empty(begin[rows], np.uint32), begin.copy()
+    after[:] = -1
+    for k in range(len(at) - 1):
+        for pair in range(at[k], at[k + 1]):
+            i = row[pair]
+            if after[i] != k:
+                first[place[i]] = k
+                place[i] += 1
+            after[i] = k + 1
+            end[place[i] - 1] = k + 1
+    return begin, first, end
+
+
+@compiled
 def rows_of(
     frame: RelaxationArrays, active_begin: Array, active_end: Array, number: Array, at: Array, row: Array
 ) -> OpenRows:
@@ -109,25 +135,8 @@ def rows_of(
                     high += 1
                 under[piece], above[piece] = low, high
     begin[axes] = i
-    # A row's leaves come one after the other, mostly without a gap: a few intervals instead of many pairs.
-    first, end = np.zeros(rows + len(row), np.uint32), np.zeros(rows + len(row), np.uint32)
-    whose, last, others = np.empty(len(row), np.int32), np.full(rows, -1, np.int32), 0
-    for k in range(len(at) - 1):
-        for pair in range(at[k], at[k + 1]):
-            i = row[pair]
-            if last[i] < 0:
-                last[i] = i
-                first[i] = k
-            elif end[last[i]] != k:
-                whose[others] = i
-                last[i] = rows + others
-                first[last[i]] = k
-                others += 1
-            end[last[i]] = k + 1
-    return OpenRows(
-        begin, over, after, under, above, first[: rows + others].copy(), end[: rows + others].copy(),
-        whose[:others].copy(),
-    )  # fmt: skip
+    of_rows, first, end = intervals(rows, at, row)
+    return OpenRows(begin, over, after, under, above, of_rows, first, end)
 
 
 @compiled
@@ -149,7 +158,7 @@ def held(number: Array, row: Array) -> Array:
 def whole(frame: RelaxationArrays) -> Active:
     """All of a relaxation, from which boxes take what they leave open."""
     some, axes = np.zeros(0, np.uint32), len(frame.grid)
-    rows = OpenRows(some, some, some, some, some, some, some, np.zeros(0, np.int32))
+    rows = OpenRows(some, some, some, some, some, some, some, some)
     first, at, row = (column.astype(np.int32) for column in (frame.first, frame.at, frame.rows))
     leaf, number = np.arange(len(at) - 1, dtype=np.int32), np.arange(len(frame.axis), dtype=np.int32)
     begin, end = (frame.begin[k : k + axes].astype(np.int32) for k in (0, 1))

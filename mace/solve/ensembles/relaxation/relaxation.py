@@ -120,8 +120,8 @@ class Relaxation:
         self.leaves = leaves_of(self.ground, forest)
         self.tree = self.leaves.tree
         self.nodes = forest.leaf[self.leaves.node] - self.roots[self.tree]  # in their trees
-        self._aimed(grounded, forest, part)
         self.first_leaf = np.flatnonzero(np.diff(self.tree, prepend=-1))
+        self._aimed(grounded, forest, part)
         self.columns = _columns(self.ground, forest)
         self.free = free
         self.largest = not free and bool(self.ground.top.any() or self.ground.level_top.any())
@@ -137,6 +137,9 @@ class Relaxation:
         # One less than what the sum of rounded gains needs: the checker rounds neither gains nor needs.
         self.need = [int(aim.need[c]) - 1 for c in self.compares]
         self.gain = np.ascontiguousarray(forest.gain[np.array(self.compares)][:, self.leaves.node])
+        # (C, trees) between the most and the least that a tree may gain; where that is 0 it makes no difference.
+        most, least = (op.reduceat(self.gain, self.first_leaf, axis=1) for op in (np.maximum, np.minimum))
+        self.spreads = most - least
 
     def beside(self, grounded: Grounded, forest: Forest, part: int) -> Relaxation:
         """That of another part of the goal, for the same forest: leaves, rows and pieces are shared."""
@@ -269,15 +272,16 @@ class Relaxation:
     def _paying(self) -> Array:
         """Multipliers of comparisons to start from, where nothing has a cost that they could be measured by.
 
-        With them what a tree may gain changes by a tenth of a price, in the mean, as in the units of `gains_of`.
+        With them what those trees gain that make a difference changes by a tenth of a price, in the mean.
         """
-        bounds = [op.reduceat(self.gain, self.first_leaf, axis=1) for op in (np.maximum, np.minimum)]
-        spread = (bounds[0] - bounds[1]).sum(axis=1, dtype=np.float64)
-        return np.asarray(np.ldexp(len(self.first_leaf) / (10 * np.maximum(spread, 1.0) * len(spread)), DIGITS))
+        spread = np.maximum(self.spreads.sum(axis=1, dtype=np.float64), 1.0)
+        return np.asarray(np.ldexp(np.count_nonzero(self.spreads, axis=1) / (10 * spread * len(spread)), DIGITS))
 
     def wanted(self, limit: int) -> float:
         """The bound, in units, that an ascent aims at, to prove a scaled distance."""
-        return MARGIN * len(self.first_leaf) / 10 * float(1 << DIGITS) if self.free else self.units(limit)
+        if not self.free:
+            return self.units(limit)
+        return MARGIN * float(np.count_nonzero(self.spreads, axis=1).mean()) / 10 * float(1 << DIGITS)
 
     def _each(self, prices: Array) -> Array:
         """Prices by row, 0 for cliques that came later."""

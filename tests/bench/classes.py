@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="limit of each search, CPU seconds")
     parser.add_argument("--norm", default="l1", choices=("l0", "l1", "linf"))
     parser.add_argument("--models", nargs="*", default=list(models()), choices=list(models()))
-    parser.add_argument("--goal", type=int, choices=range(10), help="this digit; rows that are taken for it are left out")
+    parser.add_argument("--goal", type=int, choices=range(10), help="this digit, of rows that are not taken for it")
     parser.add_argument("--together", action="store_true", help="all classes at once before boosting")
     options = parser.parse_args()
     print("| model | norm | optimal | seconds, median / worst | share proved, least / median |")

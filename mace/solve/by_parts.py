@@ -67,6 +67,8 @@ def by_parts(
     asked about, if any. joined: one proof for all of theirs.
     """
     turns: dict[int, Turn] = {}
+    if best is not None and within is not None and distance_of(best) > within:  # who is asked looks no farther
+        best = None
     number = dict.fromkeys(order, 0)  # of the next turn of each
     while True:
         if best is not None:

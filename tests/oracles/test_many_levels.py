@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,10 +17,14 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 import mace
 from mace import Explainer, World
+from mace.problem.budget import Budget
+from mace.problem.distance import norm
 from mace.problem.question import Question
 from mace.solve.ensembles import many_levels
 from mace.solve.ensembles.prover import EnsembleOracle
-from tests.oracles.small_ensembles import random_question
+from mace.solve.protocol import Limits, Refuted, Replay, Unknown
+from mace.space.axes import LevelAxis
+from tests.oracles.small_ensembles import optimum, points_of, random_question
 from tests.oracles.test_ensembles import as_enumerated
 
 KINDS = ("categorical", "categorical", "integer", "binary")
@@ -35,6 +41,59 @@ def test_the_answer_is_that_of_enumeration(seed: int, monkeypatch: pytest.Monkey
     question = wide(seed)
     if many_levels.many(question) is not None and EnsembleOracle.accepts(question) is None:
         as_enumerated(question)
+
+
+@pytest.mark.parametrize("seed", [*range(20), 55, 61, 118, 469, 654, 849])
+def test_levels_stay_on_their_side_of_the_start_where_an_earlier_objective_counts(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checker bounds a change from below only on levels of one side: proofs of levels from both were refused."""
+    monkeypatch.setattr(many_levels, "MOST_LEVELS", 4)
+    question, rng = wide(seed), np.random.default_rng(seed)
+    budget = Budget.of(norm("l1", len(question.axes)), question.axes, Fraction(int(rng.integers(0, 9)), 12))
+    question = replace(question, rules=(budget,))
+    if many_levels.many(question) is not None and EnsembleOracle.accepts(question) is None:
+        as_enumerated(question)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_question_is_asked_about_levels_that_nothing_allows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a level "missing" that may not be taken, alone in a question of its own: a ValueError ended the search."""
+    monkeypatch.setattr(many_levels, "MOST_LEVELS", 3)
+    question, rng = wide(seed), np.random.default_rng(seed)
+    axes = list(question.axes)
+    for j, axis in enumerate(axes):
+        if isinstance(axis, LevelAxis) and not axis.ordered and axis.count > 3:
+            some = int(rng.integers(1, 1 << axis.count - 1))
+            axes[j] = replace(axis, allowed=some, missing=axis.count - 1, missing_cost=Fraction(1, 3))
+    question = replace(question, axes=tuple(axes))
+    if many_levels.many(question) is not None and EnsembleOracle.accepts(question) is None:
+        as_enumerated(question)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_point_beyond_the_radius_is_not_found(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was, with its own distance for a lower bound, although nobody had looked so far."""
+    monkeypatch.setattr(many_levels, "MOST_LEVELS", 3)
+    question = wide(seed)
+    if many_levels.many(question) is None or EnsembleOracle.accepts(question) is not None:
+        return
+    known = [point for point in points_of(question) if question.obeys(point) and question.has_goal(point)]
+    least = optimum(question)
+    if least and question.model.certain:
+        reply = EnsembleOracle(question).ask(least / 2, Limits(), best=max(known, key=question.distance_of))
+        assert isinstance(reply, Refuted)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_more_refused_points_than_can_be_told_apart_leave_it_open(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ModelError ended the search of a second feature with many levels."""
+    monkeypatch.setattr(many_levels, "MOST_LEVELS", 2)
+    question = wide(seed)
+    if many_levels.many(question) is not None and EnsembleOracle.accepts(question) is None:
+        none = Replay(lambda _: False, by_leaves=False)
+        reply = EnsembleOracle(question).ask(None, Limits(), replay=none)
+        assert isinstance(reply, Refuted | Unknown)
 
 
 def people(levels: int, rows: int = 1500) -> tuple[pd.DataFrame, np.ndarray]:

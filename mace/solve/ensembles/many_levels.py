@@ -6,7 +6,8 @@ Promise: levels become one where every test of the trees sends them the same way
 no exclusion tells them apart: what is proved of one of them is proved of all. Are they still too many, they are divided
 among several questions, whose proofs are put together by splits.
 How: a feature without order alone; no rule may read it. The start keeps a level of its own wherever it is not allowed
-or something is excluded, since another level of its kind is then not the same to everybody.
+or something is excluded, since another level of its kind is then not the same to everybody. Where an earlier objective
+counts its change, levels before the start stay before it, and those after it after it: so budgets count on boxes.
 """
 
 from __future__ import annotations
@@ -148,15 +149,18 @@ def fewer(question: Question, j: int, levels: int | None = None) -> Fewer:
     kinds: dict[Any, list[int]] = {}
     named = _named(question, j)
     sides = [avoid.box[j] for avoid in question.avoid if isinstance(avoid, AvoidBox)]
-    for level, alike in enumerate(_alike(question, j).tolist()):
-        boxes = tuple(side >> level & 1 for side in sides if isinstance(side, int))
-        kinds.setdefault(level if level in named else (alike, boxes), []).append(level)
+    boxes = [side for side in sides if isinstance(side, int)]
+    likes = [(alike, *(box >> level & 1 for box in boxes)) for level, alike in enumerate(_alike(question, j).tolist())]
+    counted = any(j in rule.reads.values() for rule in question.rules)
+    for level, like in enumerate(likes):
+        after = counted and level > axis.start and (like != likes[axis.start] or axis.start in named)
+        kinds.setdefault(level if level in named else (like, after), []).append(level)
     found = [
         (axis.start if axis.start in kind else next((k for k in kind if allowed >> k & 1), kind[0]), kind)
         for kind in kinds.values()
         if any(allowed >> k & 1 for k in kind) or axis.start in kind or set(kind) & named
     ]
-    found.sort(key=lambda one: (one[0] == axis.missing, one[1][0]))
+    found.sort(key=lambda one: (one[0] == axis.missing, one[0] if counted and one[0] == axis.start else one[1][0]))
     shown = tuple(level for level, _ in found)
     start = shown.index(axis.start)
     own = LevelAxis(
@@ -308,13 +312,13 @@ def _pieces(question: Question, j: int) -> list[int] | None:
     every = (1 << axis.count) - 1
     if len(whole.shown) <= MOST_LEVELS:
         return [every]
-    most, found = MOST_LEVELS - _beside(question, j), []
+    most = MOST_LEVELS - _beside(question, j)
     if most < 1:  # since the deployed model refused so many points
         return None
-    for begin in range(0, len(whole.meant), most):
-        found.append(whole.mask(sum(1 << k for k in range(begin, min(begin + most, len(whole.meant))))))
+    meant = [levels for levels in whole.meant if levels & axis.allowed]
+    found = [sum(meant[begin : begin + most]) for begin in range(0, len(meant), most)]
     # Levels that nothing allows go anywhere.
-    found[-1] |= every & ~whole.mask((1 << len(whole.meant)) - 1)
+    found[-1] |= every & ~sum(found)
     return found
 
 

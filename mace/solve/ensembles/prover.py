@@ -205,6 +205,8 @@ def _answered(
     question: Question, asked: Asked, best: Point | None, replay: Replay | None
 ) -> tuple[Reply, Sequence[Avoid]]:
     """What a prover of its own says of a question, and what the deployed model refused meanwhile."""
+    if (reason := EnsembleOracle.accepts(question)) is not None:  # since so much was refused before
+        return Unknown(reason), ()
     oracle = EnsembleOracle(question)
     reply = oracle.ask(asked.radius, asked.limits, strict=asked.strict, best=best, gap=asked.gap, replay=replay)
     return reply, oracle.refused

@@ -12,20 +12,22 @@ from fractions import Fraction
 
 from mace.base.exact import nearest
 from mace.problem.distance import DistanceProgram, Norm
+from mace.problem.exclusions import AvoidNear
 from mace.problem.proof import Dual, End, Multipliers, Priced, Prices, Proof, ProofNode, Tighten
 from mace.problem.question import Question
 from mace.solve.protocol import Found, Hearing, ProvedBound, Refuted, Replay, Reply, Unknown
 
 
 def into(question: Question, unit: Fraction) -> Question:
-    """The same question, whose distances are counted in this unit."""
+    """The same question, whose distances are counted in this unit, those from earlier answers among them."""
     distance = question.distance
+    avoid = tuple(replace(a, radius=a.radius / unit) if isinstance(a, AvoidNear) else a for a in question.avoid)
     if isinstance(distance, Norm):
-        return replace(
-            question, distance=replace(distance, weights=tuple(weight / unit for weight in distance.weights))
-        )
-    assert isinstance(distance, DistanceProgram) and distance.forms is not None
-    return replace(question, distance=replace(distance, forms=distance.forms.counted_in(unit)))
+        of: Norm | DistanceProgram = replace(distance, weights=tuple(weight / unit for weight in distance.weights))
+    else:
+        assert isinstance(distance, DistanceProgram) and distance.forms is not None
+        of = replace(distance, forms=distance.forms.counted_in(unit))
+    return replace(question, distance=of, avoid=avoid)
 
 
 def heard_from(replay: Replay | None, unit: Fraction) -> Replay | None:

@@ -29,7 +29,7 @@ from mace.certify import recheck
 from mace.certify.writer import certificate
 from mace.errors import CertificateError
 from mace.problem.distance import Charge, Norm, norm
-from mace.problem.exclusions import AvoidPoint
+from mace.problem.exclusions import AvoidNear, AvoidPoint
 from mace.problem.proof import Phase, Proof, Split
 from mace.problem.question import Goal, Question
 from mace.proofs.check import check
@@ -89,6 +89,21 @@ def test_weights_may_make_distances_of_any_size(seed: int, times: Fraction) -> N
     distance = question.distance
     assert isinstance(distance, Norm)
     agree(replace(question, distance=replace(distance, weights=tuple(one * times for one in distance.weights))))
+
+
+@pytest.mark.parametrize("kind", ["network", "linear"])
+@pytest.mark.parametrize("times", [Fraction(1, 10**9), Fraction(10**9)])
+def test_how_far_answers_are_apart_counts_in_the_unit_of_distances(times: Fraction, kind: str) -> None:
+    """In the unit of the search the least distance from an earlier answer was the number that was given: "proved: there
+    is no other", where there was.
+    """
+    for seed in range(12):
+        question = random_question(seed, kind, extras=False)
+        distance, found = question.distance, nearest(question)
+        assert isinstance(distance, Norm)
+        dear = replace(question, distance=replace(distance, weights=tuple(one * times for one in distance.weights)))
+        if found is not None:
+            agree(dear.away(AvoidNear(found[1], times / 10)))
 
 
 @pytest.mark.parametrize("weight", [Fraction(1, 10**12), Fraction(10**12)])

@@ -40,6 +40,7 @@ ROOM = 2.0**-20
 ROUNDS = 3  # of leaving ends out, as what several lose together is not what each loses alone
 NARROWER = 1e-9  # relative to 1 + its size: an end that moves by less is not written
 TIED = 1e-9  # relative to 1 + its size: where a unit's ends differ by less, in size, a checker is told its line below
+CANCELLED = 2.0**-40  # of what a unit's coefficient is a sum of: less may be of either sign, of which floats lost it
 CROSSED = 1e-9  # by how much a lower end exceeds the upper one where there is no point for certain
 
 
@@ -111,6 +112,7 @@ class Elaboration:
         self.theta = 0.0 if claim is None else 1.0  # what the distance counts
         self.exact = self.frame.exact
         self.arrays = (plain(self.numbers.axes), plain(self.numbers.net))
+        self.sizes = np.abs(self.numbers.net.W)
         self.reach = -1.0 if claim is None else float(claim) * (1 + 1e-12)
         self.shape = (2, *self.numbers.net.B[1:].shape)
         self.everything = np.ones(self.shape, np.bool_)
@@ -257,6 +259,8 @@ class Elaboration:
         """The ends that a leaf cannot do without, and its bounds with these alone."""
         known = self.derived(state, self.everything)
         kept = self.narrower(state.units, known.units)
+        if any(self.unclear(state, known.units, part).any() for part in asked):
+            return kept, known  # floats say nothing of ends without which
         now = self.proved(state, known.units, asked)
         # Where there is less room than that to begin with, only what changes nothing is left out.
         least = np.minimum(ROOM * (1 + float(self.claim or 0)), now)
@@ -312,15 +316,35 @@ class Elaboration:
         ]  # fmt: skip
         return np.array(found) - float(self.claim or 0)
 
+    def unclear(self, state: State, units: Units, part: PartMultipliers, weight: Array | None = None) -> Array:
+        """The units (H, N) whose coefficients may be less than 0, or not 0, to a checker, although floats know of none:
+        what they are sums of cancels. Without a bound of such a unit next to nothing is any number.
+
+        weight: takes the coefficients, in floats.
+        """
+        net, weight = self.numbers.net, np.zeros(self.shape[1:]) if weight is None else weight
+        self.proved(state, units, [part], weight)
+        low, high, _ = as_read(units, part)
+        found = np.zeros(self.shape[1:], np.bool_)
+        size = part.goal[: len(part.than)] @ np.abs(part.C)
+        for layer in range(len(net.size) - 1, -1, -1):
+            size = self.sizes[layer + 1] @ size
+            if net.relu[layer]:
+                found[layer] = (size > 0) & (np.abs(weight[layer]) <= CANCELLED * size)
+                line = part.slope[layer] + ((weight[layer] < 0) | found[layer])
+                size = size * np.where(high[layer] <= 0, 0.0, np.where(low[layer] >= 0, 1.0, line)) + part.mu[layer]
+        return found
+
     def read(self, state: State, units: Units, asked: list[PartMultipliers]) -> Array:
         """The ends that a leaf's bound depends on: those that decide a unit, or that a line above it goes through."""
         weight, found = np.zeros(self.shape[1:]), np.zeros(self.shape, np.bool_)
         off = units.U <= 0
         for part in asked:
-            self.proved(state, units, [part], weight)
+            unclear = self.unclear(state, units, part, weight)
             on = (as_read(units, part)[0] >= 0) & ~off
-            line = ~on & ~off & ((weight < 0) | (part.slope > 1))
-            found |= np.stack([on & (weight != 0) | line, off & ((weight < 0) | (part.slope > 0)) | line])
+            below = (weight < 0) | unclear
+            line = ~on & ~off & (below | (part.slope > 1))
+            found |= np.stack([on & ((weight != 0) | unclear) | line, off & (below | (part.slope > 0)) | line])
         return found
 
 

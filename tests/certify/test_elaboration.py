@@ -14,13 +14,15 @@ from mace.base.deadline import NEVER
 from mace.certify import elaboration, models, networks, writer
 from mace.certify.writer import Certificate, certificate
 from mace.explain.explainer import Explainer
-from mace.problem.proof import Bounds, Dual
-from mace.problem.question import Question
+from mace.problem.distance import norm
+from mace.problem.proof import Bounds, Dual, Multipliers
+from mace.problem.question import Goal, Question
 from mace.solve.ensembles.prover import EnsembleOracle
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Limits, Refuted, Reply
 from mace.space.feature import Feature
 from mace.space.space import Space
+from mace.tables.table import Layer, Network, decision_for
 from tests import reference
 from tests.marks import slow_unless
 from tests.oracles.small_ensembles import random_question
@@ -148,3 +150,21 @@ def test_ends_are_left_out_only_where_a_leaf_closes_with_bounds_at_zero_too() ->
     answer = explainer.explain({"a": "q", "b": 1, "c": -3, "d": 8}, goal=0)
     assert answer.status == "infeasible"
     assert answer.certificate.check().accepted
+
+
+@pytest.mark.parametrize("renewed", [False, True])
+def test_ends_are_written_of_units_whose_coefficients_are_next_to_nothing(renewed: bool) -> None:
+    """What two comparisons make of the unit cancels, and of what a third one does floats keep nothing: a checker that
+    was told no bound of the unit refused the proof.
+    """
+    space = Space([Feature("a", "integer", 0, 4)])
+    last = Layer(
+        np.array([[-125000.0, -625000.0, -375000.0, -500000.0]]), np.array([1.75, 0.625, 0.375, 0.5]), "identity"
+    )
+    model = Network((Layer(np.array([[0.5]]), np.array([-0.5]), "relu"), last), 1, "argmax", (0, 1, 2, 3))
+    goal = Goal("2", frozenset({2}), decision_for(model, {2}))
+    question = Question(space, space.axes({"a": 2}), model, goal, norm("l1", 1))
+    price = Fraction(67, 2**34)
+    dual = Dual((Multipliers((price, price, Fraction(143, 2**93)), {(0, 0): Fraction(85, 256)}, {}, {}),))
+    verdict = certificate(question, None, None, [Bounds(), dual] if renewed else [dual]).check()
+    assert verdict.accepted, verdict.reason

@@ -921,6 +921,20 @@ def test_a_radius_below_the_optimum_is_refuted_and_one_above_is_not() -> None:
     assert isinstance(NetworkOracle(question).ask(above, Limits.of(600.0)), Found)
 
 
+def test_a_point_in_doubt_at_the_radius_itself_is_not_refuted() -> None:
+    """What is proved is that nothing is nearer."""
+    space = Space([Feature("a", "integer", 0, 4), Feature("b", "integer", 0, 4)])
+    third = Layer(np.array([[1 / 3], [1 / 7]]), np.array([-3 * (1 / 3) - 2 * (1 / 7)]), "identity")
+    model = Network((third,), 2, "positive", (0, 1))
+    goal = Goal("1", frozenset({1}), decision_for(model, {1}))
+    for start, radius in (({"a": 3, "b": 2}, 0), ({"a": 2, "b": 2}, Fraction(1, 8))):
+        question = Question(space, space.axes(start), model, goal, norm("l1", 2))
+        assert question.has_goal((3, 2)) is None
+        reply = NetworkOracle(question).ask(Fraction(radius), Limits())
+        assert isinstance(reply, Unknown) and reply.lower == radius
+        assert isinstance(NetworkOracle(question).ask(Fraction(radius), Limits(), strict=True), Refuted)
+
+
 def test_a_point_that_the_deployed_model_refuses_is_excluded() -> None:
     question = random_question(3, "network", extras=False)
     first = NetworkOracle(question).ask(None, Limits.of(600.0))

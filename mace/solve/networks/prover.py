@@ -181,7 +181,9 @@ def _reply(search: Search) -> Reply:
         why = search.why or search.witnesses.why
         why = why if lower < search.distance else ""
         return Found(found, min(lower, search.distance), proof, why, search.spare)
-    if search.anywhere and proof is not None or radius is not None and lower >= radius:
+    # At the radius itself there may be a point in doubt, of which a proof that nothing is nearer says nothing.
+    clear = search.strict or not search.in_doubt
+    if search.anywhere and proof is not None or radius is not None and lower >= radius and clear:
         return Refuted(proof)
     return Unknown(search.why or search.witnesses.why, lower, proof)
 

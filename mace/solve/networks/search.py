@@ -87,6 +87,11 @@ class Search(Points):
         question = self.question
         return bool(question.rules or question.avoid or question.most_changes is not None)
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether there are nodes that nothing can be done about."""
+        return self.settled < INFINITY
+
     # ------------------------------------------------------------------------------------------ the loop
 
     def lower(self) -> Fraction:

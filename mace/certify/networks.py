@@ -259,11 +259,11 @@ class Elaboration:
         """The ends that a leaf cannot do without, and its bounds with these alone."""
         known = self.derived(state, self.everything)
         kept = self.narrower(state.units, known.units)
-        if any(self.unclear(state, known.units, part).any() for part in asked):
-            return kept, known  # floats say nothing of ends without which
-        now = self.proved(state, known.units, asked)
-        # Where there is less room than that to begin with, only what changes nothing is left out.
-        least = np.minimum(ROOM * (1 + float(self.claim or 0)), now)
+        now, least = self.proved(state, known.units, asked), ROOM * (1 + float(self.claim or 0))
+        if (now < least).any() or self.cancels(state, known.units, asked):
+            # So little may be lost that floats do not see it: only what is not read is left out.
+            used = self.read(state, known.units, asked)
+            return kept & (used | before(used)), known
         for _ in range(ROUNDS):
             ends = np.argwhere(kept)
             room = (now - least)[:, None]
@@ -283,19 +283,24 @@ class Elaboration:
                 break
         return kept, known
 
-    def proved(self, state: State, units: Units, asked: list[PartMultipliers], weight: Array | None = None) -> Array:
-        """What each part's multipliers prove with these bounds, and with those at 0 that may be 0, less the claim.
-
-        weight: takes the coefficients (H, N) of hidden units, of the last part.
-        """
-        into, zeroed = np.empty(self.shape[1:]) if weight is None else weight, at_zero(self.numbers.net, units)
-        same = all(np.array_equal(one, other) for one, other in zip(units, zeroed, strict=True))
-        found = [self.least(state, known, asked, into) for known in ([units] if same else [zeroed, units])]
+    def proved(self, state: State, units: Units, asked: list[PartMultipliers]) -> Array:
+        """What each part's multipliers prove with these bounds, and with those at 0 that may be 0, less the claim."""
+        into = np.empty(self.shape[1:])
+        found = [self.least(state, known, asked, into) for known in self.ways(units)]
         worst: Array = np.min(found, axis=0) - float(self.claim or 0)
         return worst
 
+    def ways(self, units: Units) -> list[Units]:
+        """How a checker may see bounds: as they are, or with those at 0 that may be 0."""
+        zeroed = at_zero(self.numbers.net, units)
+        same = all(np.array_equal(one, other) for one, other in zip(units, zeroed, strict=True))
+        return [units] if same else [zeroed, units]
+
     def least(self, state: State, units: Units, asked: list[PartMultipliers], weight: Array) -> list[float]:
-        """What each part's multipliers prove with these bounds; weight: as in `proved`."""
+        """What each part's multipliers prove with these bounds.
+
+        weight: takes the coefficients (H, N) of hidden units, of the last part.
+        """
         none = np.full(self.shape[1:], -1.0)
         return [
             dual_bound(
@@ -316,15 +321,19 @@ class Elaboration:
         ]  # fmt: skip
         return np.array(found) - float(self.claim or 0)
 
-    def unclear(self, state: State, units: Units, part: PartMultipliers, weight: Array | None = None) -> Array:
+    def cancels(self, state: State, units: Units, asked: list[PartMultipliers]) -> bool:
+        """Whether any coefficients are `unclear`."""
+        weight = np.zeros(self.shape[1:])
+        return any(self.unclear(state, known, part, weight).any() for known in self.ways(units) for part in asked)
+
+    def unclear(self, state: State, units: Units, part: PartMultipliers, weight: Array) -> Array:
         """The units (H, N) whose coefficients may be less than 0, or not 0, to a checker, although floats know of none:
         what they are sums of cancels. Without a bound of such a unit next to nothing is any number.
 
         weight: takes the coefficients, in floats.
         """
-        net, weight = self.numbers.net, np.zeros(self.shape[1:]) if weight is None else weight
-        self.proved(state, units, [part], weight)
-        low, high, _ = as_read(units, part)
+        self.least(state, units, [part], weight)
+        net, (low, high, _) = self.numbers.net, as_read(units, part)
         found = np.zeros(self.shape[1:], np.bool_)
         size = part.goal[: len(part.than)] @ np.abs(part.C)
         for layer in range(len(net.size) - 1, -1, -1):
@@ -338,13 +347,14 @@ class Elaboration:
     def read(self, state: State, units: Units, asked: list[PartMultipliers]) -> Array:
         """The ends that a leaf's bound depends on: those that decide a unit, or that a line above it goes through."""
         weight, found = np.zeros(self.shape[1:]), np.zeros(self.shape, np.bool_)
-        off = units.U <= 0
-        for part in asked:
-            unclear = self.unclear(state, units, part, weight)
-            on = (as_read(units, part)[0] >= 0) & ~off
-            below = (weight < 0) | unclear
-            line = ~on & ~off & (below | (part.slope > 1))
-            found |= np.stack([on & ((weight != 0) | unclear) | line, off & (below | (part.slope > 0)) | line])
+        for known in self.ways(units):
+            off = known.U <= 0
+            for part in asked:
+                unclear = self.unclear(state, known, part, weight)
+                on = (as_read(known, part)[0] >= 0) & ~off
+                below = (weight < 0) | unclear
+                line = ~on & ~off & (below | (part.slope > 1))
+                found |= np.stack([on & ((weight != 0) | unclear) | line, off & (below | (part.slope > 0)) | line])
         return found
 
 

@@ -14,7 +14,7 @@ from mace.base.deadline import NEVER
 from mace.certify import elaboration, models, networks, writer
 from mace.certify.writer import Certificate, certificate
 from mace.explain.explainer import Explainer
-from mace.problem.distance import norm
+from mace.problem.distance import Norm, norm
 from mace.problem.proof import Bounds, Dual, Multipliers
 from mace.problem.question import Goal, Question
 from mace.solve.ensembles.prover import EnsembleOracle
@@ -167,4 +167,18 @@ def test_ends_are_written_of_units_whose_coefficients_are_next_to_nothing(renewe
     price = Fraction(67, 2**34)
     dual = Dual((Multipliers((price, price, Fraction(143, 2**93)), {(0, 0): Fraction(85, 256)}, {}, {}),))
     verdict = certificate(question, None, None, [Bounds(), dual] if renewed else [dual]).check()
+    assert verdict.accepted, verdict.reason
+
+
+@pytest.mark.parametrize("seed", [1277, 2614, 3506, 3885, 9671, 9695])
+def test_ends_are_left_out_by_what_is_read_where_floats_do_not_see_what_is_lost(seed: int) -> None:
+    """A distance is that of one dear change and of cheap ones, which are less than the last digit of a double: ends
+    that the bound of the cheap ones rests on were left out, and the checker refused the proof.
+    """
+    question = reference.random_question(seed, "network", extras=False)
+    distance = question.distance
+    assert isinstance(distance, Norm)
+    weights = tuple(w * Fraction(10) ** (9 if (seed + j) % 2 else -9) for j, w in enumerate(distance.weights))
+    question = replace(question, distance=replace(distance, weights=weights))
+    verdict = written(question, NetworkOracle(question).ask(None, Limits())).check()
     assert verdict.accepted, verdict.reason

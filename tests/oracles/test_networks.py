@@ -106,6 +106,21 @@ def test_how_far_answers_are_apart_counts_in_the_unit_of_distances(times: Fracti
             agree(dear.away(AvoidNear(found[1], times / 10)))
 
 
+def test_boxes_are_cut_beyond_the_last_distance_that_counts_where_doubles_do_not_tell_it_from_others() -> None:
+    """What cheap features cost beside a dear one is less than the last digit: boxes were cut before it."""
+    question = random_question(15791, "network", extras=False)
+    distance = question.distance
+    assert isinstance(distance, Norm)
+    weights = [one * Fraction(10) ** (-9 if j % 2 else 9) for j, one in enumerate(distance.weights, 1)]
+    question = replace(question, distance=replace(distance, weights=tuple(weights)))
+    search = Points(Witnesses(question), Gap(), None, strict=False)
+    last = 5 * 10**8 + Fraction(2, 10**10)
+    assert search.unit is not None
+    assert float(last) == 5 * 10**8
+    search.distance, search.best = last + search.unit, question.start
+    assert Fraction(search.reach) >= last
+
+
 @pytest.mark.parametrize("weight", [Fraction(1, 10**12), Fraction(10**12)])
 @pytest.mark.parametrize("distance", ["l1", "linf"])
 def test_how_close_an_answer_comes_is_told_in_the_size_of_its_distances(distance: str, weight: Fraction) -> None:
@@ -927,8 +942,8 @@ def test_a_point_in_doubt_at_the_radius_itself_is_not_refuted() -> None:
     third = Layer(np.array([[1 / 3], [1 / 7]]), np.array([-3 * (1 / 3) - 2 * (1 / 7)]), "identity")
     model = Network((third,), 2, "positive", (0, 1))
     goal = Goal("1", frozenset({1}), decision_for(model, {1}))
-    for start, radius in (({"a": 3, "b": 2}, 0), ({"a": 2, "b": 2}, Fraction(1, 8))):
-        question = Question(space, space.axes(start), model, goal, norm("l1", 2))
+    for row, radius in (({"a": 3, "b": 2}, 0), ({"a": 2, "b": 2}, Fraction(1, 8))):
+        question = Question(space, space.axes(row), model, goal, norm("l1", 2))
         assert question.has_goal((3, 2)) is None
         reply = NetworkOracle(question).ask(Fraction(radius), Limits())
         assert isinstance(reply, Unknown) and reply.lower == radius

@@ -149,8 +149,9 @@ class Points(Frame):
     def _reach(self) -> float:
         if self.anywhere or (self.best is None and self.radius is None and self.horizon >= self.distance):
             return INFINITY
-        if self.unit is not None:  # what is nearer is nearer by a unit
-            return float(self._last_below(self.ball, self.unit) + self.unit / 2)
+        if self.unit is not None:  # what is nearer is nearer by a unit, which may be less than doubles tell apart
+            last = self._last_below(self.ball, self.unit)
+            return max(float(last + self.unit / 2), float(last) * (1 + 1e-12))
         return float(self.ball) * (1 + 1e-12) + 1e-15
 
     def refutes(self, bound: Fraction, q: Fraction) -> bool:

@@ -39,6 +39,15 @@ def test_a_mixture_is_the_mixture_of_the_norms(delta, share):
     assert mixed.of(delta) <= 1
 
 
+def test_shares_may_miss_1_by_what_floats_do() -> None:
+    """1/3 and 2/3 were refused."""
+    third = norm({"l0": Fraction(1, 3), "linf": Fraction(2, 3)}, 3)
+    for spec in ({"l0": 1 / 3, "linf": 2 / 3}, {"alpha": 1 / 9, "gamma": 2 / 3}):
+        found = norm(spec, 3)
+        assert 3 * (found.alpha + found.beta) + found.gamma == 1
+        assert abs(found.alpha - third.alpha) < Fraction(1, 10**15)
+
+
 BAD = [
     ("l2", "unknown distance 'l2'"),
     ({"l0": 0.5, "l1": 0.6}, "must sum to 1"),

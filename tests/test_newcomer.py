@@ -651,6 +651,7 @@ LOANS = ("--data", "loans", "--goal", "1")
         (("explain", *LOANS, "--price", "Income=3"), "--price is what a change costs"),
         (("explain", *LOANS, "--target", "Approved"), "--target is about a file"),
         (("explain", *LOANS, "--weight", "Income=-1"), "the weight of `Income` must not be negative"),
+        (("explain", *LOANS, "--weight", "Income=2", "--weight", "Income=3"), "--weight gives 'Income' twice"),
         (
             ("explain", *LOANS, "--objective", "plausibility", "--weight", "Income=-1"),
             "the weight of `Income` must not",

@@ -384,5 +384,7 @@ def _pairs(texts: list[str], option: str) -> dict[str, object]:
         name, equals, value = text.rpartition("=")
         if not equals:
             raise MaceError(f"{option} {text!r}: expected NAME=NUMBER")
+        if name.strip() in pairs:
+            raise MaceError(f"{option} gives {name.strip()!r} twice", hint="Leave one of them out.")
         pairs[name.strip()] = value.strip()
     return pairs

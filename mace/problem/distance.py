@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from mace.problem.forms import Forms
     from mace.space.axes import Point
 
+NEARLY_ONE = Fraction(1, 10**9)  # so far may the sum of shares be from 1: floats miss it
+
 
 class DistanceError(MaceError):
     """A distance that is not one: unknown name, negative coefficient, side condition not met."""
@@ -273,7 +275,8 @@ def norm(
     """A norm over `features` features.
 
     spec: "l0", "l1", "linf"; or shares of each, such as {"l0": 0.25, "l1": 0.75}, that sum to 1; or the paper's
-          {"alpha": .., "beta": .., "gamma": ..} with features * (alpha + beta) + gamma = 1.
+          {"alpha": .., "beta": .., "gamma": ..} with features * (alpha + beta) + gamma = 1. What sums of floats miss of
+          the 1, such as those of 1/3 and 2/3, is shared out.
     weights: one number >= 0 per feature; 1 when absent.
     Raises DistanceError with what is wrong.
     """
@@ -305,15 +308,19 @@ def norm(
         raise DistanceError(f"a mixture needs numbers: {error.message}", hint=error.hint) from None
     if set(numbers) <= {"alpha", "beta", "gamma"} and numbers:
         alpha, beta, gamma = (numbers.get(key, Fraction(0)) for key in ("alpha", "beta", "gamma"))
-        if features * (alpha + beta) + gamma != 1:
+        total = features * (alpha + beta) + gamma
+        if abs(total - 1) > NEARLY_ONE:
             raise DistanceError(
                 f"alpha, beta and gamma must satisfy J * (alpha + beta) + gamma = 1 with J = {features} features; "
-                f"here it is {features * (alpha + beta) + gamma}",
+                f"here it is {float(total)}",
                 hint='Or give shares that sum to 1, such as {"l0": 0.5, "l1": 0.5}.',
             )
+        alpha, beta, gamma = alpha / total, beta / total, gamma / total
     elif set(numbers) <= {"l0", "l1", "linf"} and numbers:
-        if sum(numbers.values()) != 1:
-            raise DistanceError(f"the shares of a mixture must sum to 1; here they sum to {sum(numbers.values())}")
+        total = sum(numbers.values(), Fraction(0))
+        if abs(total - 1) > NEARLY_ONE:
+            raise DistanceError(f"the shares of a mixture must sum to 1; here they sum to {float(total)}")
+        numbers = {key: share / total for key, share in numbers.items()}
         alpha = numbers.get("l0", Fraction(0)) / features
         beta = numbers.get("l1", Fraction(0)) / features
         gamma = numbers.get("linf", Fraction(0))

@@ -265,7 +265,7 @@ class Elaboration:
             used = self.read(state, known.units, asked)
             return kept & (used | before(used)), known
         for _ in range(ROUNDS):
-            ends = np.argwhere(kept)
+            ends = np.ascontiguousarray(np.argwhere(kept))  # in one layout, which is compiled for, however many
             room = (now - least)[:, None]
             lost = np.maximum(now[:, None] - self.alone(state, known.units, ends, asked), 0.0)
             order = np.argsort((lost / np.maximum(room, 1e-300)).max(axis=0), kind="stable")

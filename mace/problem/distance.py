@@ -302,6 +302,11 @@ def norm(
         name = spec
     else:
         shares, name = spec, "mixture"
+    return Norm(*_coefficients(shares, features), weight, name)
+
+
+def _coefficients(shares: Mapping[str, object], features: int) -> tuple[Fraction, Fraction, Fraction]:
+    """alpha, beta and gamma of shares, or of themselves."""
     try:
         numbers = {key: as_written(value) for key, value in shares.items()}
     except NumberError as error:
@@ -330,4 +335,4 @@ def norm(
         )
     if min(alpha, beta, gamma) < 0:
         raise DistanceError("a mixture needs coefficients >= 0")
-    return Norm(alpha, beta, gamma, weight, name)
+    return alpha, beta, gamma

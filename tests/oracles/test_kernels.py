@@ -17,7 +17,7 @@ from mace.solve.ensembles.arrays.cells import Grounded, ground
 from mace.solve.ensembles.boxes import inherited
 from mace.solve.ensembles.points import balls, greedy
 from mace.solve.ensembles.relaxation import ascent
-from mace.solve.ensembles.relaxation.frame import Active, RelaxationArrays, on_side, payments, priced
+from mace.solve.ensembles.relaxation.frame import Active, RelaxationArrays, on_side, paid_by, rows_with_price
 from mace.solve.ensembles.relaxation.relaxation import Relaxation
 from mace.solve.ensembles.shortening import pruning
 from mace.solve.networks.kernels import knapsack
@@ -268,8 +268,7 @@ def test_a_piece_pays_for_every_side_that_holds_it(seed: int) -> None:
     frame, active, rng = opened(seed)
     prices = rng.integers(0, 2, len(active.number)) * rng.integers(1, 9, len(active.number))
     for given in (prices, prices.astype(float)):
-        paid, some = np.empty(len(frame.part), given.dtype), np.empty(len(given) + 1, np.uint32)
-        payments(frame, active, given, some, priced(given, some), paid)
+        paid = paid_by(frame, active, given)
         for j, (first, last) in enumerate(zip(active.begin, active.end, strict=True)):
             sums = np.cumsum(paid[first:last]) if frame.grid[j] else paid[first:last]
             rows = [i for i, row in enumerate(active.number) if frame.axis[row] == j]
@@ -285,7 +284,7 @@ def test_a_leaf_costs_what_its_rows_do_and_rows_fall_on_whose_side_a_piece_lies(
     assert sorted(set(active.row.tolist())) == list(range(rows))
     price, worth = rng.integers(0, 2, rows) * rng.random(rows), np.empty(len(active.leaf) + 1)
     some = np.empty(rows + 1, np.uint32)
-    ascent.worths(active.rows, price, some, priced(price, some), worth)
+    ascent.worths(active.rows, price, some, rows_with_price(price, some), worth)
     for k, own in enumerate(np.cumsum(worth)[:-1]):
         assert own == pytest.approx(price[active.row[active.at[k] : active.at[k + 1]]].sum())
     chosen = rng.integers(active.begin, active.end).astype(np.int32)

@@ -21,7 +21,7 @@ import numpy as np
 
 from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.arrays.cuts import Array
-from mace.solve.ensembles.relaxation.frame import Active, OpenRows, RelaxationArrays, on_side, payments, priced
+from mace.solve.ensembles.relaxation.frame import Active, OpenRows, RelaxationArrays, on_side, payments, rows_with_price
 
 FADED = np.float32(1e-20)  # less than which is nothing: the smallest singles are dear
 RULING = 100.0  # times as fast as prices do multipliers of linear rules move, of which there are few
@@ -88,7 +88,7 @@ class Climbed(NamedTuple):
 def worths(rows: OpenRows, price: Array, some: Array, count: int, worth: Array) -> None:
     """What the rows of every leaf cost it, as differences from leaf to leaf; worth: (leaves + 1,), filled in here.
 
-    some, count: see `priced`.
+    some, count: see `rows_with_price`.
     """
     worth[:] = 0.0
     for k in range(count):
@@ -366,7 +366,7 @@ def ascend(
                 continue
             for k in range(leaves):
                 paid_for[k] = goal[c] * gain[c, k] + (paid_for[k] if c else 0.0)
-        count = priced(price, some)
+        count = rows_with_price(price, some)
         worths(active.rows, price, some, count, worth)
         total = cheapest_leaves(active, gain, worth, paid_for, total, moves.goal, change, reached, weight)
         payments(frame, active, price, some, count, paid)

@@ -15,7 +15,7 @@ import numpy as np
 
 from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.arrays.cuts import Array
-from mace.solve.ensembles.relaxation.frame import ANYTHING, Active, RelaxationArrays, payments, priced
+from mace.solve.ensembles.relaxation.frame import ANYTHING, Active, RelaxationArrays, paid_by
 
 NOTHING = -(2**62)  # what `proved` says where its sums do not fit
 LARGEST = 2.0**59  # units that sums may have
@@ -143,7 +143,5 @@ def proved(
         if not size <= LARGEST:
             return NOTHING
         total += np.int64(np.floor(product - abs(product) * 2.0**-48)) - 1
-    paid, some = np.empty(len(frame.part), np.int64), np.empty(len(price) + 1, np.uint32)
-    payments(frame, active, price, some, priced(price, some), paid)
-    of_axes = least_of_axes(frame, active, paid, shares, lines)
+    of_axes = least_of_axes(frame, active, paid_by(frame, active, price), shares, lines)
     return NOTHING if of_axes == NOTHING else int(total + of_trees + of_axes)

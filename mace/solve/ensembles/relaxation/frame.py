@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mace.solve.compiled import lean
+import numpy as np
+
+from mace.solve.compiled import compiled, lean
 from mace.solve.ensembles.arrays.cuts import Array
 
 ANYTHING = 2**62  # a cost of what has no point, and a bound of a box without the goal
@@ -109,7 +111,7 @@ def on_side(frame: RelaxationArrays, row: int, piece: int) -> bool:
 
 
 @lean
-def priced(prices: Array, some: Array) -> int:
+def rows_with_price(prices: Array, some: Array) -> int:
     """How many rows have a price; which these are is filled into `some`, in order.
 
     Every third or so, and in deep trees every sixth: what is read of rows is read of these. Without a branch.
@@ -125,7 +127,7 @@ def priced(prices: Array, some: Array) -> int:
 def payments(frame: RelaxationArrays, active: Active, prices: Array, some: Array, count: int, paid: Array) -> None:
     """What every piece of the box pays; of an ordered axis, how much more than the piece before it.
 
-    prices: one for each row of `active`; some, count: see `priced`. paid: filled in here.
+    prices: one for each row of `active`; some, count: see `rows_with_price`. paid: filled in here.
     """
     rows, k = active.rows, 0
     paid[:] = 0
@@ -146,3 +148,11 @@ def payments(frame: RelaxationArrays, active: Active, prices: Array, some: Array
             paid[rows.after[some[k]]] += prices[some[k]]
             k += 1
         paid[active.begin[j]] += below
+
+
+@compiled
+def paid_by(frame: RelaxationArrays, active: Active, prices: Array) -> Array:
+    """The payments under these prices, in an array of their own; (K,)."""
+    some, paid = np.empty(len(prices) + 1, np.uint32), np.empty(len(frame.part), prices.dtype)
+    payments(frame, active, prices, some, rows_with_price(prices, some), paid)
+    return paid

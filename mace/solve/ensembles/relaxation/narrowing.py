@@ -19,7 +19,7 @@ import numpy as np
 from mace.solve.compiled import compiled
 from mace.solve.ensembles.arrays.cuts import Array
 from mace.solve.ensembles.relaxation.exact_bound import cost_of_piece
-from mace.solve.ensembles.relaxation.frame import ANYTHING, Active, RelaxationArrays, payments, priced
+from mace.solve.ensembles.relaxation.frame import ANYTHING, Active, RelaxationArrays, paid_by
 
 
 @compiled
@@ -35,9 +35,7 @@ def narrowed(
     price = np.empty(len(active.number), np.int64)
     for i in range(len(active.number)):
         price[i] = prices[active.number[i]]
-    paid, own = np.empty(len(frame.part), np.int64), np.empty(len(frame.part), np.int64)
-    some = np.empty(len(price) + 1, np.uint32)
-    payments(frame, active, price, some, priced(price, some), paid)
+    paid, own = paid_by(frame, active, price), np.empty(len(frame.part), np.int64)
     fewer = False
     for j in range(len(low)):
         grid, begin, end = frame.grid[j], active.begin[j], active.end[j]

@@ -1059,6 +1059,15 @@ def test_a_bound_that_was_reached_before_the_limit_is_kept_with_its_proof(monkey
     assert check(certificate(question, reply.lower, reply.point, reply.proof).data).accepted
 
 
+def test_beside_a_long_proof_there_is_that_of_the_last_ball(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = drawn((8, 8), 2, "l1")
+    monkeypatch.setattr(networks_proof, "LONG", -1.0)
+    whole = NetworkOracle(question).ask(None, Limits.of(600.0))
+    assert isinstance(whole, Found) and whole.lower is not None
+    assert whole.spare is not None and whole.spare.proof is not None and 0 < whole.spare.lower < whole.lower
+    assert check(certificate(question, whole.spare.lower, whole.point, whole.spare.proof).data).accepted
+
+
 def test_where_a_proof_may_not_be_read_in_time_a_smaller_one_is_read_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     question, said, asked = drawn((8, 8), 2, "l1"), recheck.objection, list[bool]()
     monkeypatch.setattr(networks_search, "READING", 1e9)

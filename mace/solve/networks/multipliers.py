@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,19 +59,16 @@ def packed(numbers: Numbers, found: Rough, units: Units, most: float = 1.0) -> M
     # Where it may be that l >= 0, an absent slope would mean 1.
     needed = relu & (units.L < 0) & (units.U > 0) & ((slope > 0) | (units.L + 2 * net.rough >= -NEAR_ZERO))
 
-    def table(values: Array, where: Array) -> dict[Any, Fraction]:
-        return {tuple(map(int, place)): Fraction(float(values[tuple(place)])) for place in np.argwhere(where)}
-
-    shares = {j: Fraction(s) for j, s in enumerate(share.tolist()) if s > 0}
+    shares = {j: _fraction(s) for j, s in enumerate(share.tolist()) if s > 0}
     if math.fsum(share[share > 0]) >= most:  # else the exact sum is less, too
         total, limit = sum(shares.values(), Fraction(0)), Fraction(most)
         if total > limit:
             scale = Fraction(math.floor(2**40 * limit / total), 2**40)
             shares = {j: s * scale for j, s in shares.items()}
     return Multipliers(
-        tuple(Fraction(float(g)) for g in goal),
-        table(slope, needed),
-        table(mu, (units.phase != 0) & (mu > 0)),
+        tuple(map(_fraction, goal.tolist())),
+        _table(slope, needed),
+        _table(mu, (units.phase != 0) & (mu > 0)),
         shares,
         changes=Fraction(changes),
         rules=tuple(
@@ -79,6 +77,17 @@ def packed(numbers: Numbers, found: Rough, units: Units, most: float = 1.0) -> M
             if price
         ),
     )
+
+
+def _table(values: Array, where: Array) -> dict[tuple[int, int], Fraction]:
+    """Numbers by layer and unit, of those that count."""
+    layers, places = np.nonzero(where)
+    numbers = map(_fraction, values[layers, places].tolist())
+    return dict(zip(zip(layers.tolist(), places.tolist(), strict=True), numbers, strict=True))
+
+
+# Most multipliers have few bits: there are thousands of them, and tens of thousands of places.
+_fraction = lru_cache(1 << 14)(Fraction)
 
 
 def goal_of(numbers: Numbers, found: Multipliers) -> Array:

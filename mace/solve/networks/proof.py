@@ -38,6 +38,7 @@ WHOLE = 0.75  # of the time for writing, for the whole proof; then one of this p
 PART = Fraction(1, 2)
 MOST = 0.9  # of the time for writing, for that one; then there is what the first relaxation showed
 EXTRA = 1000  # nodes, for a proof at the distance itself
+LONG = 0.1  # seconds to write a proof, which then takes seconds to be read
 
 
 class UnprovedError(Exception):
@@ -60,14 +61,20 @@ def prove(search: Search) -> tuple[Fraction, Proof | None]:
 
 
 def _spare(search: Search, lower: Fraction, seconds: float, until: Deadline) -> ProvedBound | None:
-    """What is left of a bound if its proof, so long in writing, is not read in time: what was kept first, or a part."""
+    """What is left of a bound if its proof, so long in writing, is not read in time: what was kept first, or a part.
+
+    Of a long proof there is one in any case, that of the last ball: how long it is read is a guess.
+    """
     left, spare = search.deadline.left(), search.spare
     if search.anywhere or left is None:
         return None
-    claim = search.claim(lower * PART)
-    if search.read_in(seconds) >= left and (spare is None or claim > spare.lower):
-        with contextlib.suppress(UnprovedError, TimeOverError):
-            return ProvedBound(claim, write(search, claim, until))
+    part, shown = search.claim(lower * PART), search.claim(search.shown.lower)
+    claims = [part] if search.read_in(seconds) >= left else []
+    claims += [shown] if spare is None and seconds > LONG and shown > 0 else []
+    for claim in claims:
+        if spare is None or claim > spare.lower:
+            with contextlib.suppress(UnprovedError, TimeOverError):
+                spare = ProvedBound(claim, write(search, claim, until))
     return spare
 
 

@@ -8,8 +8,9 @@ Source: Karimi et al. 2020, appendix A; the usual meaning of each command.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
-from typing import NamedTuple, assert_never
+from typing import NamedTuple, assert_never, cast
 
 from mace.base import exact
 from mace.errors import RowError
@@ -192,7 +193,8 @@ def evaluate(expr: Expr, names: Mapping[str, Value], levels: Levels | None = Non
     names:  the value of every name in it.
     levels: the levels of inputs, for the texts in it.
     source: the text that it was read from, for messages.
-    Raises  ProgramError where a number grows beyond MAX_BITS.
+    Raises  ProgramError where a number grows beyond MAX_BITS; ZeroDivisionError where there is no value: a quotient by
+            0 has none, nor has what takes a part without one, but that `if` takes its test and the chosen part alone.
     """
 
     def value(node: Expr, parts: Sequence[Value]) -> Value:
@@ -201,7 +203,21 @@ def evaluate(expr: Expr, names: Mapping[str, Value], levels: Levels | None = Non
         except TooLargeError as error:
             raise error.at(node.span, source) from None
 
-    return fold(expr, value, levels)
+    def known(node: Expr, parts: Sequence[Value | None]) -> Value | None:
+        match node, parts:
+            case Apply(op=Op.IF), (bool() as test, then, other):
+                return then if test else other
+        with suppress(ZeroDivisionError):
+            return None if None in parts else value(node, cast(Sequence[Value], parts))
+        return None
+
+    try:
+        return fold(expr, value, levels)
+    except ZeroDivisionError:  # perhaps in a part that no `if` takes
+        found = fold(expr, known, levels)
+        if found is None:
+            raise
+        return found
 
 
 def _value(names: Mapping[str, Value], node: Expr, parts: Sequence[Value]) -> Value:

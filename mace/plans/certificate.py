@@ -156,7 +156,7 @@ class _Prover:
                     cut = Halved(place, parameter, math.floor(middle_of((low, high))))
                     found.append((sum(map(self.open, self.plans.split(state, *cut))), low - high, cut))
         if not found:
-            raise CertificateError("at the end of a plan rounding leaves open what the model says")
+            raise CertificateError("rounding, or a quotient by 0, leaves open what the model says at the end of a plan")
         return min(found)[2]
 
     def open(self, state: Sequences) -> float:

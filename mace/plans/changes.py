@@ -114,13 +114,9 @@ class Changes:
             # Indices are whole numbers, so that whole multiples of the step stay as they are.
             unit = form.den * step.numerator
             whole = form.exact and not any(c * step.denominator % unit for c in (*form.tops.values(), form.least))
-            return ZERO if whole else step / 2
-        largest = max(map(abs, (*form.span(ranges), *self.ends(name))))
-        return (
-            largest / 2**52 + Fraction(1, 2**1000)
-            if axis.grid.kind == "float64"
-            else largest / 2**23 + Fraction(1, 2**140)
-        )
+            if whole:
+                return ZERO
+        return axis.grid.apart(max(map(abs, (*form.span(ranges), *self.ends(name)))))
 
     def rounded(self, name: str, form: Form, ranges: Ranges | None = None) -> Form:
         """What a feature's grid makes of a form: one value where all of a box is rounded to it."""

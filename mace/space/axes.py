@@ -111,6 +111,13 @@ class Grid:
             return multiple + 1
         return place if value >= self.extra else multiple
 
+    def apart(self, largest: Fraction) -> Fraction:
+        """How far a number may lie from the nearest value, of numbers of at most this size."""
+        if self.kind == "step":
+            return self.step / 2
+        bits, least = (52, 1000) if self.kind == "float64" else (23, 140)
+        return largest * Fraction(1, 2**bits) + Fraction(1, 2**least)
+
     def ceil(self, value: Fraction) -> int:
         """The index of the smallest grid value that is >= `value`."""
         index = self.floor(value)

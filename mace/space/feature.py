@@ -243,7 +243,7 @@ class Feature:
     def ends(self) -> tuple[int, int]:
         """The first and the last index of a numeric feature's whole range, for a start on its grid."""
         lower, upper = self.bounds()
-        grid = self._own_grid
+        grid = self.own_grid
         return grid.ceil(lower), grid.floor(upper)
 
     def read(self, value: object) -> Fraction | int | None:
@@ -384,7 +384,7 @@ class Feature:
         return upper - lower if upper > lower else Fraction(1)
 
     @cached_property
-    def _own_grid(self) -> Grid:
+    def own_grid(self) -> Grid:
         """The grid of a numeric feature, without a start beside it."""
         if self.kind == "integer":
             return INTEGERS
@@ -392,7 +392,7 @@ class Feature:
 
     def _grid(self, number: Fraction | None) -> Grid:
         """The same with a start that lies between its steps."""
-        grid = self._own_grid
+        grid = self.own_grid
         if self.step is None or self.kind == "integer" or number is None or (number / grid.step).denominator == 1:
             return grid
         return replace(grid, extra=number)

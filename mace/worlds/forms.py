@@ -166,16 +166,27 @@ class Enclosing:
     # --- expressions ---
 
     def value(self, expr: Expr, names: Mapping[str, Enclosure]) -> Enclosure:
-        """What an expression may be. Raises UnboundedError."""
-        done: list[Enclosure] = []
+        """What an expression may be. Raises UnboundedError, but not for what no `if` takes on the box."""
+        done: list[Enclosure | None] = []  # None: nothing is known
         for payload, count in _code(expr):
             if count:
                 parts = done[-count:]
                 del done[-count:]
-                done.append(payload(self, *parts))
+                done.append(self._of_parts(payload, parts))
             else:
                 done.append(names[payload] if isinstance(payload, str) else payload)
+        if done[0] is None:
+            raise UnboundedError
         return done[0]
+
+    def _of_parts(self, meaning: Callable[..., Enclosure], parts: Sequence[Enclosure | None]) -> Enclosure | None:
+        """What an operation makes of its parts; None where that is not known."""
+        if None in parts:
+            return parts[1 + (parts[0] == NO)] if meaning is _choose and parts[0] in (YES, NO) else None
+        try:
+            return meaning(self, *parts)
+        except UnboundedError:
+            return None
 
     def product(self, one: Form, other: Form) -> Form:
         """A product, up to the second order around the middle of the box."""

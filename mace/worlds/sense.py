@@ -13,6 +13,7 @@ from mace.errors import ProgramError, Span
 from mace.language import Program, possible
 from mace.language.interval import NO
 from mace.language.show import show_number
+from mace.space.feature import Feature
 from mace.worlds.affine import Form, Ranges
 from mace.worlds.forms import Enclosing, Limit, UnboundedError
 from mace.worlds.parts import Action, Laws
@@ -62,8 +63,11 @@ def _action(world: Laws, action: Action) -> None:
         form = changed[name]
         assert isinstance(form, Form)
         names[name] = form
-    for test in action.after:  # forms are of numbers that are not yet rounded: each condition by itself
-        _can_hold(world, walk, test, names, None)
+    # A condition after is about numbers on their grids. Of costs rounding is left aside: `c - before_c` is never
+    # negative where c grows, and a form with the rounding of c does not know that.
+    grids = {name: _on_grid(world.space[name], names[name], walk.box) for name in action.affects}
+    for test in action.after:
+        _can_hold(world, walk, test, {**names, **grids}, None)
     least, most = _ends(walk, action.cost, names)
     if most is not None and most > LARGEST:
         raise _wrong(
@@ -75,6 +79,14 @@ def _action(world: Laws, action: Action) -> None:
             world, f"the cost of `{action.name}` can be negative: as far as can be seen {show_number(least)} at least",
             action.cost.body[-1].span, "Write `abs(..)` or `max(0, ..)` around it, or narrow the range of a parameter.",
         )  # fmt: skip
+
+
+def _on_grid(feature: Feature, form: Form, ranges: Ranges) -> Form:
+    """What the grid of a feature may make of a form, whatever start of its own it has."""
+    if not feature.numeric:
+        return form
+    away = feature.own_grid.apart(max(map(abs, (*form.span(ranges), *feature.bounds()))))
+    return form.wider(-away, away)
 
 
 def _can_hold(

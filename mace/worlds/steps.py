@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 from mace.errors import ProgramError, RowError
 from mace.language import Program, Value, run
 from mace.language.run import ran
+from mace.language.show import show_number
 from mace.space.axes import Axis, GridAxis, Point
 from mace.worlds.parts import Action, Consequence, Laws
 
@@ -105,8 +106,13 @@ def take(
         share, sources = factor_of(world, action, names_of(start, state, state, {})) if discount else (Fraction(1), ())
     except ZeroDivisionError:
         return Refused(f"`{action.name}` divides by zero here")
-    if effort < 0 or not 0 <= share <= 1:
-        raise ProgramError(f"{world.name}: the cost of `{action.name}` is negative here, or a factor is not in 0..1")
+    if effort < 0 or not 0 <= share <= 1:  # what a grid rounds to: `check_sense` refuses the rest
+        wrong = f"costs {show_number(effort)}" if effort < 0 else f"has the discount {show_number(share)}"
+        raise ProgramError(
+            f"the action `{action.name}` {wrong} in a state that can be reached: each feature takes the nearest value "
+            "of its grid",
+            span=action.cost.body[-1].span, text=world.text, hint="Write `max(0, ..)` around it.",
+        )  # fmt: skip
     return Step(action.name, dict(values), after, effort, share, sources)
 
 

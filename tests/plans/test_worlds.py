@@ -121,6 +121,41 @@ action split:
     assert why in refused.why
 
 
+def test_a_quotient_by_0_counts_only_where_it_is_taken() -> None:
+    text = """
+action pay:
+    before (100 / debt > 1 if debt > 0 else true)
+    age = age + (30 / debt if debt > 0 else 2)
+    after 1 > (1 / debt if debt > 1 else 0)
+    cost 60 / debt if debt > 0 else 7
+consequence debt -> age: 1 if debt > 0 else 0.5
+"""
+    world = World.read(text, SPACE)
+    model = "input age: int\nreturn 1 if age >= 32 else 0\n"
+    for debt, cost in ((0, Fraction(7, 2)), (10, Fraction(6))):
+        plan = mace.plan(model, SPACE, {**START, "debt": debt}, world, goal=1, gap=0, rgap=0)
+        assert (plan.status, plan.exact_cost, plan.exact_lower_bound) == ("optimal", cost, cost)
+    strict = World.read("action pay:\n    before debt == 0 or 1 / debt < 1\n    age = 40\n    cost 1\n", SPACE)
+    axes = SPACE.axes({**START, "debt": 0})
+    assert isinstance(strict.step(axes, strict.start(axes), "pay", {}), Refused)
+
+
+@pytest.mark.parametrize(
+    "change", ["debt = debt + 0.06\n    after debt >= before_debt + 0.1", "age = 39.5\n    after age >= 40"]
+)
+def test_conditions_after_are_about_numbers_on_their_grids(change: str) -> None:
+    world = World.read(f"action a:\n    {change}\n    cost 1\n", SPACE)
+    axes = SPACE.axes(START)
+    assert not isinstance(world.step(axes, world.start(axes), "a", {}), Refused)
+
+
+def test_a_cost_that_a_grid_makes_negative_is_named() -> None:
+    world = World.read("action a:\n    debt = 1.97\n    cost 1.98 - debt\n", SPACE)
+    axes = SPACE.axes(START)
+    with pytest.raises(ProgramError, match=r"<world>:3:10: the action `a` costs -0.02 in a state"):
+        world.step(axes, world.start(axes), "a", {})
+
+
 WRONG = {
     "nothing": ("", "the world has no action"),
     "stray": ("age = 3\n", "expected `world`, `const`, `action` or `consequence`"),

@@ -11,6 +11,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -536,7 +537,8 @@ def test_what_is_no_table_of_bins_is_refused() -> None:
     high = {"variable": "a", "coefficient": 1.0, "value": 1.0, "low": 1}
     some, other = {**high, "members": ["x", "y"]}, {**low, "members": ["y"]}
     wrong: list[tuple[Any, Any, str]] = [
-        (None, 0.0, "got None"), ([low, high], "x", "intercept"), ([low, high], math.nan, "intercept"),
+        (None, 0.0, "got None"), (SimpleNamespace(columns=["a"]), 0.0, "expected a frame"),
+        ([low, high], "x", "intercept"), ([low, high], math.nan, "intercept"),
         ([low, {**high, "low": 0.5}], 0.0, "overlap"), ([low, {**high, "low": 2, "high": 1}], 0.0, "empty"),
         ([low, {**high, "kind": "foo"}], 0.0, "foo"), ([some, other], 0.0, "'y' is in two bins"),
         ([{**low, "members": "abc"}], 0.0, "`members` is a list"),
@@ -574,6 +576,11 @@ def test_arguments_of_other_kinds_and_sizes_are_refused_or_answered() -> None:
     assert found.generate(START, 1, "binary", 10**400).status == "INFEASIBLE"
     with pytest.raises(MaceError, match="print_level"):
         found.information("x")  # type: ignore[arg-type]
+    for name in ("show_only_changes", "show_outcome", "show_points"):
+        with pytest.raises(MaceError, match=f"{name} must be True or False; got Series"):
+            found.display(**{name: pd.Series([1])})
+    with pytest.raises(MaceError, match="special_missing must be True or False"):
+        Counterfactual(made, special_missing=array)  # type: ignore[arg-type]
 
 
 def test_numbers_whose_products_no_double_holds_are_refused() -> None:

@@ -139,7 +139,8 @@ _KINDS = {
     "confidence": _or_none(_Kind(lambda value: _number(value) and not isinstance(value, str), _NUMBER.what)),
     "most": _WHOLE,
     **dict.fromkeys((*_COUNTS, "proposer"), _ONE),
-    **dict.fromkeys(("together", "safe", "resume", "check", "flips", "discount"), _TRUTH),
+    **dict.fromkeys(("together", "safe", "resume", "check", "flips", "discount", "special_missing"), _TRUTH),
+    **dict.fromkeys(("show_only_changes", "show_outcome", "show_points"), _TRUTH),
     "progress": _or_none(_TRUTH),
     "diversity": _Kind(lambda value: _single(value), "a text, a number, or a list of these"),
 }  # fmt: skip

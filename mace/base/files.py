@@ -66,7 +66,7 @@ def read_bytes(path: Path, largest: int, hint: str = "") -> bytes:
     try:
         with path.open("rb") as file:
             return _at_most(largest, file, str(path), hint)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a ValueError for a name with the byte 0
         raise FileError(f"{path}: cannot be read ({reason(error)})", hint=hint) from None
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from mace.base.arguments import spelled
+from mace.base.arguments import is_frame, spelled
 from mace.base.escape import short
 from mace.base.exact import moderate
 from mace.base.frames import in_pandas
@@ -286,7 +286,7 @@ def read_card(table: pd.DataFrame | Sequence[Mapping[str, Any]], intercept: floa
     Raises ModelError for a table that is none.
     """
     table = in_pandas(table)
-    if not hasattr(table, "columns") and not isinstance(table, (list, tuple)):
+    if not is_frame(table) and not isinstance(table, (list, tuple)):
         raise ModelError(f"expected a frame with a row for each bin, or a list of dicts; got {short(table)}")
     rows: list[Any] = list(table) if isinstance(table, (list, tuple)) else cast(Any, table).to_dict("records")
     try:

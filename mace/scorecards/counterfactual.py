@@ -72,6 +72,7 @@ class Counterfactual:
         self, scorecard: Any, special_missing: bool = False, n_jobs: int = 1, verbose: bool = False,
         proximity: Literal["paper", "library"] = "paper",
     ) -> None:  # fmt: skip
+        check({"special_missing": special_missing})
         self.scorecard, self.special_missing, self.n_jobs, self.verbose = scorecard, special_missing, n_jobs, verbose
         if not isinstance(proximity, str) or proximity not in ("paper", "library"):
             raise MaceError(f'proximity is "paper" or "library", got {short(proximity)}')
@@ -277,7 +278,8 @@ class Counterfactual:
     def core(self) -> tuple[str, ...]:
         """Of an infeasible question the conditions that clash, by the names of arguments.
 
-        Without any one of them there are such sets; "n_cf" or "y" alone: so many, or such an outcome, are out of reach.
+        These clash whatever else is asked, and without any one of them they do not; "n_cf" or "y" alone: so many, or
+        such an outcome, are out of reach.
         """
         return self._generated.core
 
@@ -305,6 +307,8 @@ class Counterfactual:
         """
         import pandas as pd
 
+        given = {"show_only_changes": show_only_changes, "show_outcome": show_outcome, "show_points": show_points}
+        check(given)
         last, rows = self._generated, []
         if show_outcome and not self._known.logistic:
             raise MaceError(NOT_LOGISTIC, hint="Leave show_outcome out, or ask for show_points.")

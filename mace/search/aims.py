@@ -72,6 +72,7 @@ class Targets:
                 )
         if isinstance(self.tolerance, bool) or not _finite(self.tolerance) or not self.tolerance >= 0:
             raise GoalError(f"the tolerance of targets must be a number >= 0, got {short(self.tolerance)}")
+        object.__setattr__(self, "tolerance", float(self.tolerance))
         for threshold in self.thresholds.values():
             if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
                 raise GoalError(f"a confidence lies between 0 and 1, got {short(threshold)}")

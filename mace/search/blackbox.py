@@ -75,6 +75,11 @@ class BlackBox:
         classes = self.classes
         if classes is not None and (isinstance(classes, (str, bytes)) or not isinstance(classes, Iterable)):
             raise ModelError(f"classes must be a list of them, () or None; got {short(classes)}")
+        several: Any = classes
+        if hasattr(several, "ndim"):  # an array, or what pandas has in the place of a list
+            if several.ndim != 1:
+                raise ModelError(f"classes must be a list of them, () or None; got {type(classes).__name__}")
+            object.__setattr__(self, "classes", np.asarray(several).tolist())
         if not isinstance(self.given, str) or self.given not in ("frame", "encoded", "array"):
             raise ModelError(f"given must be frame, encoded or array, got {short(self.given)}")
         for key, least in (("batch", 1), ("retries", 0)):

@@ -7,6 +7,7 @@ and conditions that some state meets, consequences go round in no circle, parame
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -47,6 +48,8 @@ class World(Laws):
         if not isinstance(space, Space):
             raise SpaceError(f"a world stands over a mace.Space, got {type(space).__name__}")
         check({"text": text})
+        if not isinstance(name, str):
+            raise MaceError(f"the name of a world must be a text; got {short(name)}")
         found = sections(text, name)
         parts = build.build(found, text, name, space)
         made = cls(found.name or Path(name).stem, space, parts.actions, parts.edges, text)
@@ -62,7 +65,8 @@ class World(Laws):
               "german" and "german-corrected", over that of "cscf-german".
         Raises ProgramError naming line and column, FileError for a file that is not there.
         """
-        check({"world": file})
+        if not isinstance(file, (str, os.PathLike)):
+            raise MaceError(f"a world is loaded by its name, or from a path; got {short(file)}")
         path = FOLDER / f"{file}.mace" if file in known_worlds() else Path(file)
         hint = meant(
             str(file), known_worlds(), f"Give the path of a world (.mace), or one of {', '.join(known_worlds())}."

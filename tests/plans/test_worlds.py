@@ -226,8 +226,13 @@ def test_a_world_of_another_space_is_refused() -> None:
 
 def test_the_worlds_that_come_with_mace_are_named() -> None:
     assert known_worlds() == ["adult", "german", "german-corrected", "loans"]
-    with pytest.raises(MaceError, match="cannot be read"):
-        World.load("mars", SPACE)
+    for name in ("mars", "\0"):
+        with pytest.raises(MaceError, match="cannot be read"):
+            World.load(name, SPACE)
+    with pytest.raises(MaceError, match="by its name, or from a path"):
+        World.load(World.read(FIGURE_2, SPACE), SPACE)  # type: ignore[arg-type]
+    with pytest.raises(MaceError, match="the name of a world must be a text; got 1"):
+        World.read(FIGURE_2, SPACE, 1)  # type: ignore[arg-type]
 
 
 def test_the_world_of_loans_is_read_and_described() -> None:

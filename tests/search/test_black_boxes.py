@@ -344,9 +344,19 @@ def test_what_a_function_gets_wrong_is_one_message(predict: Any, words: str) -> 
         mace.explain(predict, FOUR, [0, 1, 2, 3], goal="y >= 3", max_calls=50)
 
 
+def test_classes_and_tolerances_may_come_from_pandas_and_as_fractions() -> None:
+    told = mace.BlackBox(near_500, classes=pd.Series([False, True]))
+    answer = mace.explain(told, FOUR, [0, 1, 2, 3], goal=True, max_calls=300)
+    assert answer.goal == "True"
+    with pytest.raises(MaceError, match="classes must be a list of them"):
+        mace.BlackBox(near_500, classes=pd.DataFrame({"a": [1]}))
+    assert str(mace.Targets({"y": 3}, tolerance=Fraction(1, 4))) == "y = 3, within 0.25"
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
+        ({"proposer": ""}, "unknown proposer ''"),
         ({"max_calls": 0}, "max_calls must be a whole number > 0"),
         ({"max_calls": 2.5}, "max_calls must be a whole number > 0"),
         ({"max_calls": True}, "max_calls must be a whole number > 0"),

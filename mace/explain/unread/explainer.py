@@ -145,7 +145,7 @@ class Unread:
             raise MaceError(f"count must be a whole number >= 1, got {short(count)}")
         if most_changes is not None and (not isinstance(most_changes, int) or most_changes < 0):
             raise MaceError(f"most_changes must be a whole number >= 0, got {short(most_changes)}")
-        chosen, most = proposer_of(proposer or "tabu"), calls_asked(max_calls)
+        chosen, most = proposer_of("tabu" if proposer is None else proposer), calls_asked(max_calls)
         named = places_of(constrained, self.space)
         near = Gap.usual(self.distance, NEARLY, NEAR) if gap is None and rgap is None else Gap.asked(gap, rgap)
 

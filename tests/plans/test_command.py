@@ -33,6 +33,10 @@ def test_a_plan_is_printed_and_an_impossible_one_is_told_by_the_exit_code(tmp_pa
     code, printed = run(*typed, "--must-exist")
     assert code == 10
     assert json.loads(printed)["status"] == "infeasible"
+    drawn = tmp_path / "plan.svg"
+    done = CliRunner().invoke(app, [*typed, "--plot", str(drawn)])
+    assert (done.exit_code, drawn.exists()) == (0, False)
+    assert "plan.svg is not written: the plan has no step to draw (infeasible)" in done.stderr
 
 
 @pytest.mark.parametrize("more", [["--plot", "a.svg"], ["--certificate", "a.json"], ["--count", "2"], ["--must-exist"]])

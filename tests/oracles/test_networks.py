@@ -909,18 +909,43 @@ def test_where_the_first_point_is_far_the_last_ball_is_as_large_as_the_distance_
     far = max((point for point in points if question.has_goal(point)), key=question.distance_of)
     distance = question.distance_of(nearest_one.point)
     assert question.distance_of(far) > 8 * distance
-    balls, run = list[Fraction](), Search._run
+    balls, run = list[Fraction](), Search._in_ball
 
-    def noted(search: Search) -> bool:
+    def noted(search: Search, most: int | None = None) -> bool:
         balls.append(search.horizon)
-        return run(search)
+        return run(search, most)
 
-    monkeypatch.setattr(Search, "_run", noted)
+    monkeypatch.setattr(Search, "_in_ball", noted)
     found = NetworkOracle(question).ask(None, Limits(), best=far)
     assert isinstance(found, Found)
     assert question.distance_of(found.point) - distance <= CLOSE
     assert balls == sorted(balls)
     assert balls[-1] <= 4 * distance
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+def test_smaller_balls_show_more_and_leave_the_last_one_as_it_was(monkeypatch: pytest.MonkeyPatch, norm: str) -> None:
+    question = drawn((8, 8), 2, norm)
+    plain = NetworkOracle(question).ask(None, Limits.of(600.0))
+    assert isinstance(plain, Found)
+    between, shown = Search.between, list[bool]()
+
+    def noted(search: Search, most: int) -> None:
+        before = search.root, [*search.heap], search.horizon, search.shown.lower
+        between(search, most)
+        assert (search.root, search.heap, search.horizon) == before[:3]
+        assert search.shown.lower <= question.distance_of(plain.point) + CLOSE
+        shown.append(search.shown.lower > before[3])
+
+    monkeypatch.setattr(networks_search, "LAST", 1)
+    monkeypatch.setattr(networks_search, "BETWEEN", 20)
+    monkeypatch.setattr(Search, "between", noted)
+    found = NetworkOracle(question).ask(None, Limits.of(600.0))
+    assert isinstance(found, Found) and found.lower is not None
+    assert question.distance_of(found.point) - question.distance_of(plain.point) <= CLOSE
+    assert question.distance_of(found.point) - found.lower <= CLOSE
+    assert any(shown)
+    assert check(certificate(question, found.lower, found.point, found.proof).data).accepted
 
 
 def test_a_radius_below_the_optimum_is_refuted_and_one_above_is_not() -> None:

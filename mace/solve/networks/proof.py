@@ -38,6 +38,7 @@ WHOLE = 0.75  # of the time for writing, for the whole proof; then one of this p
 PART = Fraction(1, 2)
 MOST = 0.9  # of the time for writing, for that one; then there is what the first relaxation showed
 EXTRA = 1000  # nodes, for a proof at the distance itself
+SOON = 0.2  # of the time left: what was kept last is read within it, and a proof of more after it
 LONG = 0.1  # seconds to write a proof, which then takes seconds to be read
 
 
@@ -75,6 +76,9 @@ def _spare(search: Search, lower: Fraction, seconds: float, until: Deadline) -> 
         if spare is None or claim > spare.lower:
             with contextlib.suppress(UnprovedError, TimeOverError):
                 spare = ProvedBound(claim, write(search, claim, until))
+    kept = search.kept
+    if spare is not None and kept.lower > spare.lower and search.read_in(search.writing) < SOON * left:
+        return kept
     return spare
 
 
@@ -179,7 +183,9 @@ def keep(search: Search) -> None:
 
 
 def _keep(search: Search, claim: Fraction) -> None:
-    """Keep a claim with its proof, if that is written and read in time."""
+    """Keep a claim with its proof, if that is written and read in time; there is less time for it later on."""
+    if claim in search.dismissed:
+        return
     # The tree of what has been shown is none that the search goes on with: where a leaf does not close, it may grow.
     grow, heap, began = search.root_for(claim) is not search.root, search.heap, now()
     search.heap = []
@@ -188,6 +194,8 @@ def _keep(search: Search, claim: Fraction) -> None:
         seconds = now() - began
         if _readable(search, seconds):
             search.kept, search.writing = search.kept._replace(lower=claim, proof=proof), seconds
+        else:
+            search.dismissed.add(claim)
     search.heap = heap
 
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mace.base.cache import Kept
+from mace.base.deadline import Deadline
 from mace.base.exact import above, magnitude
 from mace.errors import ModelError
 from mace.problem.distance import MOST_IN_FLOATS, Norm
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 LARGEST = 2.0**900  # an end of a hidden unit is in doubles, and beyond 1e300 there is none
 FAR = 4  # times as near, or as far, as a search expects: then it is asked in another unit
+SEARCHED = 0.5  # of the time that one search had: with less left there is no other one
 _REACHES: Kept[float] = Kept(8)
 
 
@@ -105,12 +107,13 @@ class NetworkOracle(Witnessing):
         """Find the nearest point with the goal within the radius, to within the gap, or prove that there is none."""
         asked, norm = Asked(radius, strict, gap, limits), self.question.distance
         assert isinstance(norm, Norm)
+        began = limits.deadline.left()
         reply = self._in_unit(norm.unit_in_floats, asked, best, replay)
         finest = Fraction(2) ** (magnitude(norm.widest) - MOST_IN_FLOATS) if norm.widest else Fraction(1)
         unit = norm.unit_in_floats
         # What is found may be so near, by changes of cheap features alone, that the search saw no difference to 0; or
         # so far, since cheap ones do not suffice, that floats have no digits for the gap.
-        while isinstance(reply, Found) and gap != Gap() and not limits.deadline.over:
+        while isinstance(reply, Found) and gap != Gap() and _time_left(limits.deadline, began):
             found, lower = self.question.distance_of(reply.point), reply.lower or Fraction(0)
             own = max(Fraction(2) ** magnitude(found), finest) if found else unit
             if gap.met(lower, found) or unit / FAR < own < unit * FAR:
@@ -162,6 +165,12 @@ class NetworkOracle(Witnessing):
         if best is not None:
             search.offer(best, trusted=True)
         return search
+
+
+def _time_left(deadline: Deadline, began: float | None) -> bool:
+    """Whether there is time for another search: what is left after one that a limit ended is for its proof."""
+    left = deadline.left()
+    return left is None or began is None or left > SEARCHED * began
 
 
 def _reply(search: Search) -> Reply:

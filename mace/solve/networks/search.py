@@ -7,6 +7,7 @@ Promise: see `mace.solve.networks.prover`.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
@@ -45,6 +46,11 @@ READING, COPYING = 24, 2  # times as long as to write a proof does a checker tak
 MODEL, LARGE, PROOFS = 8e-6, 3000, 2
 LEAST_LEFT = 0.1  # of the time allowed: with less left the search ends
 ALONE = 0.1  # of the time allowed: who ends within it needs no proof that is kept on the way
+# What the last ball has cost before smaller ones are looked at, then twice as much each time; what part of that these
+# may cost; and by what part of the distance one has to be larger than what is shown. To split a node costs 1.
+LAST, BETWEEN, LARGER = 60, Fraction(1, 4), Fraction(1, 50)
+TIGHTENING = 8  # what it costs to tighten a node, about
+OF_BALL = "horizon", "root", "heap", "count", "spent", "settled", "tightened", "worth"  # what is known of one ball
 
 
 class Shown(NamedTuple):
@@ -72,14 +78,17 @@ class Search(Points):
         self.keep: Callable[[Search], None] = lambda _: None  # called now and then while the tree grows
         self.kept = ProvedBound(Fraction(0), None)  # what was proved while the search went on
         self.spare: ProvedBound | None = None  # what was kept first, whose proof is the shortest
+        self.dismissed: set[Fraction] = set()  # claims whose proofs take too long to be read
         self.tightens = True  # whether nodes may be tightened at all
         self.tightened = 3 * self.widest  # the distance at which the root was tightened last
         self.worth = 0  # how often tightening a node may still be in vain
         self.held: Box | None = None  # the box that was looked at last, and is not empty
         self.heap: list[tuple[float, float, int, Node]] = []
         self.count = 0
+        self.spent = 0
         self.root: Node | None = None
         self.shown = Shown(Fraction(0), None)
+        self.too_large: Fraction | None = None  # the radius of the least ball in which too much was to be done
 
     @property
     def conditions(self) -> bool:
@@ -129,17 +138,17 @@ class Search(Points):
             if self.horizon < self.distance and self.sums_nothing:  # the point is far: there may be a nearer one
                 in_balls(self, self.searching)
                 self.horizon = self.first_horizon()
-        ended = self._run()
+        ended = self._in_ball()
         while ended and self.horizon < self.distance and not self.anywhere:
             self.show(self.root)
             if self.alone.over:
                 self.keep(self)
             self.horizon *= 2 if self.horizon * 3 < self.distance else 4  # the last ball is all that is left
-            ended = self._run()
+            ended = self._in_ball()
         if ended and self.best is None and self.radius is None and not self.anywhere:
             # Every point is too far or has not the goal; the claim to be proved is the second.
             self.anywhere = True
-            ended = self._run()
+            ended = self._in_ball()
             if self.best is not None:
                 self.anywhere = False
                 return self.run()
@@ -161,18 +170,22 @@ class Search(Points):
                 self.propose(node)
         return whole / 2**far if far else self.widest
 
-    def _run(self) -> bool:
-        self.heap, self.count, self.settled = [], 0, INFINITY
+    def _in_ball(self, most: int | None = None) -> bool:
+        """Search the ball of radius `horizon`; False if a limit was reached, or it costs more than `most`.
+
+        most: None for one of the balls that lead on to the best point, the last of which may take long.
+        """
+        self.heap, self.count, self.spent, self.settled = [], 0, 0, INFINITY
         self.tightened, self.worth = 3 * self.widest, 0
         self.root = self.first_node()
         if not self.deadline.over:
             self.look(self.root)
             self.propose(self.root)
         self.push(self.root)
-        due, expanded = float(FIRST_KEPT), 0
+        due, expanded, smaller = float(FIRST_KEPT), 0, LAST
         # Invariant: every allowed point with the goal closer than `target` is in a node of the heap or a settled one.
         while self.heap:
-            if self.searching.over and not self.goes_on():
+            if self.searching.over and not self.goes_on() or most is not None and self.spent >= most:
                 return False
             self.witnesses.tell(lambda: (self.lower(), self.distance if self.best is not None else None))
             node = heapq.heappop(self.heap)[3]
@@ -187,16 +200,42 @@ class Search(Points):
                 continue
             if self.worth > 0 and expanded > STALLED and node.tight is None:
                 self.worth += 1 if self.tighten(node) else -1
+                self.spent += TIGHTENING
                 self.push(node)
                 continue
             self.expand(node)
             expanded += 1
+            self.spent += 1
             if expanded >= STALLED and self.heap and self.ball < self.tightened / 2:
                 self.begin_anew()
+            if most is None and self.spent >= smaller and self.best is not None and self.horizon >= self.distance:
+                self.between(int(self.spent * BETWEEN))
+                smaller = 2 * self.spent
             if self.count >= due and self.alone.over:
                 self.keep(self)
                 due = KEEPING * self.count
         return True
+
+    def between(self, most: int) -> None:
+        """Show more by smaller balls than the last one, at such a cost; the tree of the last one stays as it is.
+
+        In a smaller ball relaxations are tighter: three quarters of the distance may take a few nodes to be shown where
+        the least node of the last ball stays at half of it. The radius is bisected.
+        """
+        kept = {name: getattr(self, name) for name in OF_BALL}
+        while most > 0 and not self.searching.over:
+            low, high = self.shown.lower, min(self.too_large or self.distance, self.distance)
+            middle = Fraction(math.floor((low + high) / 2 * 2**48), 2**48)
+            if middle - low < max(LARGER * self.distance, self.unit or 0):
+                break
+            self.horizon = middle
+            if not self._in_ball(most):
+                self.too_large = middle
+                break
+            self.show(self.root)
+            most -= max(1, self.spent)
+        for name, value in kept.items():
+            setattr(self, name, value)
 
     def goes_on(self) -> bool:
         """Whether to search on beyond a share of the time: what was shown is kept, and its proof needs far less."""

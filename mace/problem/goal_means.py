@@ -6,7 +6,7 @@ Out: `covered`, the table with one more score for each piece, and the comparison
 Promise: every row whose library's mean meets the conditions satisfies the comparisons. They reach beyond it, so a
 witness counts only after the deployed model itself said so; the smaller the pieces, the less.
 How: over an interval each part lies below a line, that of its least concave majorant at a place of interest. The sum
-of the lines is at least what the sum of the parts must be.
+of the lines, each as often as its part counts, is at least what the sum of the parts must be.
 Source: McCormick 1976, Computability of global solutions to factorable nonconvex programs (I): the concave envelopes.
 """
 
@@ -26,7 +26,7 @@ from mace.errors import EverywhereError, NowhereError
 from mace.problem.goal_softmax import Covered, with_scores
 from mace.problem.goals import Classes, Probability
 from mace.tables.margins import compare_slack
-from mace.tables.means import doubt, ends, probability
+from mace.tables.means import counts, doubt, ends, probability
 from mace.tables.table import Compare, Decision, Ensemble, Floats, Label, Link, Network, Table
 
 FARTHEST = 1e300
@@ -261,12 +261,13 @@ def _of_piece(link: Link, conditions: Sequence[Condition], piece: Piece, whole: 
 def half_spaces(link: Link, conditions: Sequence[Condition], piece: Piece) -> list[Half] | None:
     """Half-spaces that hold all of a piece that meets the conditions; None where nothing in it does."""
     halves, low, high = [], np.array(piece.low), np.array(piece.high)
-    places = dict.fromkeys((piece.at, *piece.also))
+    places, counted = dict.fromkeys((piece.at, *piece.also)), counts(link)
     for (sign, bound), at in itertools.product(conditions, places):
         touching = piece._replace(at=at)
         lines = [line_above(one, sign, touching, k) for k, one in enumerate(link.parts)]
-        slopes = np.array([line.slope for line in lines])
-        above = sum(line.constant for line in lines) - len(lines) * (bound - doubt(link))
+        slopes = counted * [line.slope for line in lines]
+        constants = counted * [line.constant for line in lines]
+        above = float(constants.sum()) - len(lines) * (bound - doubt(link))
         size = float(np.abs(slopes).sum())
         if size * max([1.0, *(abs(end) for end in (*piece.low, *piece.high) if math.isfinite(end))]) < 1e-9:
             if above < -1e-6:

@@ -63,10 +63,22 @@ def ends(link: Link, scores: Floats) -> Means:
     return Means(np.minimum(least, most), np.maximum(least, most))
 
 
+def counts(link: Link) -> Floats:
+    """How often each part of a mean counts in a sum of as many as there are; shape (parts,), all of them 1 without
+    weights."""
+    if not link.weights:
+        return np.ones(len(link.parts))
+    weights = np.array(link.weights, dtype=np.float64)
+    return np.asarray(weights * (len(weights) / weights.sum()))
+
+
 def doubt(link: Link) -> float:
-    """How far a library's mean may lie from ours, for the same scores and what `ends` allows for."""
+    """How far a library's mean may lie from ours, for the same scores and what `ends` allows for.
+
+    Each part rounds, by less than 64 units as steep as it is; then so do products with weights, sums and a quotient.
+    """
     steep = max(1.0 + abs(part.slope) + abs(part.shift) for part in link.parts)
-    return 1e-11 + 64.0 * steep * max(map(_unit, link.parts))
+    return 1e-11 + (64.0 * steep + 4.0 * len(link.parts)) * max(map(_unit, link.parts))
 
 
 def around(link: Link, scores: Floats, error: Floats) -> Means:
@@ -75,9 +87,9 @@ def around(link: Link, scores: Floats, error: Floats) -> Means:
     scores: shape (rows, scores).    error: how far a score of the library may lie from it, shape (scores,).
     """
     low, high = np.zeros(len(scores)), np.zeros(len(scores))
-    for part in link.parts:
+    for part, counted in zip(link.parts, counts(link).tolist(), strict=True):
         below, above = (ends(part, scores[:, part.score] + side * error[part.score]) for side in (-1, 1))
-        low += np.minimum(below.low, above.low)
-        high += np.maximum(below.high, above.high)
+        low += counted * np.minimum(below.low, above.low)
+        high += counted * np.maximum(below.high, above.high)
     count, far = len(link.parts), doubt(link)
     return Means(low / count - far, high / count + far)

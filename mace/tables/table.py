@@ -88,6 +88,7 @@ class Link:
            "softmax": that of class k is exp of score k, over the sum of all of these.
            "exp", "expm1": of a model without classes; the number that it predicts is exp(s), or exp(s) - 1.
            "mean": that of class 1 is the mean of what `parts` say, each a monotone function of a score of its own.
+    weights: of a "mean", how much each part counts beside the others; () where all count the same.
     score: for all but "fraction", "softmax" and "mean", which score s is.
     inside: s is not that score, but the probability of class 1 that this link makes of it.
     dtype: in which the library computes it: `mace.problem.goals` allows for its last bits.
@@ -103,6 +104,7 @@ class Link:
     inside: Link | None = None
     exact: bool = False
     parts: tuple[Link, ...] = ()
+    weights: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

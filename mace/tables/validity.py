@@ -244,6 +244,8 @@ def _linked(link: Link | None, outputs: int, classes: int) -> str:
     if link is not None and link.kind == "mean":
         if len(link.parts) != outputs or any(part.kind not in ("logistic", "steps", "odds") for part in link.parts):
             return f"its mean of {len(link.parts)} probabilities does not go with {outputs} scores"
+        if link.weights and (len(link.weights) != outputs or not all(0 < x < math.inf for x in link.weights)):
+            return f"its mean has the weights {link.weights}, of {outputs} probabilities"
         return next((fault for part in link.parts if (fault := _linked(part, outputs, classes))), "")
     while link is not None:
         numbers = [link.slope, link.shift, *(x for knot in link.knots for x in knot)]

@@ -34,7 +34,7 @@ from mace.solve.protocol import Gap, Limits, Oracle
 from mace.space.axes import GridAxis, Point
 from mace.tables.decide import mean_at
 from mace.tables.margins import network_error
-from mace.tables.means import probability
+from mace.tables.means import counts, probability
 from mace.tables.table import Ensemble, Floats, Network
 
 MOST_PIECES = 1000
@@ -187,7 +187,7 @@ class _Pieces:
     ) -> None:
         self.question, self.table, self.asks, self.best = question, table, asks, best
         assert table.link is not None
-        self.link = table.link
+        self.link, self.counts = table.link, counts(table.link)
         self.conditions = conditions
         self.limits = asks.share(TIME).limits
         if best is not None:
@@ -346,7 +346,7 @@ class _Pieces:
         """What the members say at most in a piece, towards the first condition."""
         sign = self.conditions[0].sign
         ends = [probability(part, np.array([piece.low[k], piece.high[k]])) for k, part in enumerate(self.link.parts)]
-        return float(sum((sign * end).max() for end in ends))
+        return float(sum(counted * (sign * end).max() for counted, end in zip(self.counts, ends, strict=True)))
 
     def _split(self, piece: Piece, point: Point) -> tuple[Piece, ...]:
         """What takes the place of a piece whose nearest point lacks the goal: itself with one more half-space, where
@@ -355,7 +355,7 @@ class _Pieces:
         row = self.question.row(point)
         at = tuple(np.clip(self.table.scores(row), piece.low, piece.high).tolist())
         touching, mean = piece._replace(at=at), mean_at(self.table, row)
-        gaps = np.array([
+        gaps = self.counts * np.array([
             [over(part, condition, touching, at, k) for k, part in enumerate(self.link.parts)]
             for condition in self.conditions
         ])  # fmt: skip

@@ -61,7 +61,7 @@ def _wanted(rise: Rise) -> Floats:
     """The least score, times `turn`, at which each member says what the mean shall be; the last place where none is."""
     found = np.zeros(len(rise.turn))
     for k, count in enumerate(rise.places.tolist()):
-        enough = np.flatnonzero(rise.right[k, :count] >= rise.need / len(rise.turn))
+        enough = np.flatnonzero(rise.right[k, :count] >= rise.counts[k] * rise.need / len(rise.turn))
         found[k] = rise.at[k, enough[0] if len(enough) else count - 1]
     return found
 

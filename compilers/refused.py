@@ -47,7 +47,21 @@ ADVICE: dict[str, Advice] = {
     "several targets": _OUTPUTS,
     "an `init` that is a model": Advice("It adds a model that may be of any kind.", "Leave `init` at its default."),
     "members other than trees": _MEMBERS._replace(instead="Use trees as members."),
-    "for soft votes, than forests": _MEMBERS._replace(instead="Use forests as members."),
+    "hard votes of other models than trees": _MEMBERS._replace(instead='Use trees as members, or voting="soft".'),
+    "more than two classes, but for means of trees and forests": Advice(
+        "A mean of what exponentials make of several scores compares no scores.",
+        "Use trees and forests as members, or explain one of the members.",
+    ),
+    "members whose probability is no known function of one score": Advice(
+        "The mean of it is not known either.",
+        "Calibrate them, or use trees, forests, gradient boosting, logistic regression, perceptrons.",
+    ),
+    "members that are pipelines and are given some of the columns": Advice(
+        "Their steps are followed over all columns.", "Put the steps before the whole, or leave max_features at 1.0."
+    ),
+    "members that predict an exponential": Advice(
+        "A mean of exponentials is no comparison of a score.", "Use members with a squared error."
+    ),
     "members with sigmoids, networks, pipelines": _MEMBERS,
     "members that are not linear": _MEMBERS._replace(instead="Use linear models as members."),
     "regressors that are not linear": Advice(
@@ -67,13 +81,13 @@ ADVICE: dict[str, Advice] = {
     ),
     "several members that number categories by themselves": Advice(
         "Each member may give the same category another number.",
-        "Fit it with ensemble=False, or encode the categories in a step before it.",
+        "Encode the categories in a step before it; of calibrated models, ensemble=False does as well.",
     ),
     "scores that are neither linear nor of gradient boosting": Advice(
         "Where along such a score the decision turns is not known.",
         "Explain the model inside, with a goal such as `p(good) >= 0.4`.",
     ),
-    "probabilities of votes, AdaBoost, naive Bayes, of calibrations by temperature": Advice(
+    "probabilities that are means, of AdaBoost, naive Bayes, of calibrations by temperature": Advice(
         "These probabilities are no known function of one score.", "Explain the model inside, and ask for its class."
     ),
     "probabilities of 0 and 1 (`alpha=0`)": Advice("Their logarithms are infinite.", "Fit it with alpha > 0."),

@@ -152,7 +152,7 @@ def _before_members(model: Any) -> Any:
     from sklearn.pipeline import FeatureUnion, Pipeline
 
     return FeatureUnion([
-        (f"member{number}", Pipeline([*chain.steps]) if chain.steps else "passthrough")
+        (f"member{number}", Pipeline([*(chain.steps or [("itself", "passthrough")])]))
         for number, chain in enumerate(chains)
     ])  # fmt: skip
 

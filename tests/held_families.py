@@ -25,6 +25,7 @@ from tests.test_families_agree import (
     DECIDE,
     GRAPHS,
     LIGHT,
+    MEANS,
     NUMBER,
     ONE_VS_REST,
     THRESHOLDED,
@@ -486,7 +487,7 @@ MODULES = (
     Family("torch-3", sequential("scores", 3), 3, DECIDE, exact=False),
 )
 GROUPS: dict[str, tuple[Family, ...]] = {
-    "wrappers": WRAPPERS, "softmax": SOFTMAX, "boosters": BOOSTERS, "links": LINKS, "results": RESULTS, "steps": STEPS,
-    "encoders": ENCODERS,
-    "machines": MACHINES, "files": FILES, "modules": MODULES, "boxes": BOXES,
+    "wrappers": WRAPPERS, "means": MEANS, "softmax": SOFTMAX, "boosters": BOOSTERS, "links": LINKS,
+    "results": RESULTS, "steps": STEPS, "encoders": ENCODERS, "machines": MACHINES, "files": FILES,
+    "modules": MODULES, "boxes": BOXES,
 }  # fmt: skip

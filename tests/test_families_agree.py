@@ -179,6 +179,83 @@ NETWORKS = (
     Family("MLPRegressor", of("neural_network.MLPRegressor", hidden_layer_sizes=(4,)), 0, NUMBER, exact=False),
 )
 
+
+def unfitted(name: str, rng: Rng, **options: Any) -> Any:
+    """A model of scikit-learn or of another library, each time with another seed."""
+    module, kind = name.rsplit(".", 1)
+    library = importlib.import_module(module if module in ("xgboost", "lightgbm") else f"sklearn.{module}")
+    made = getattr(library, kind)(**options)
+    return made.set_params(random_state=int(rng.integers(10**6))) if "random_state" in made.get_params() else made
+
+
+def votes(*members: tuple[str, dict[str, Any]]) -> Make:
+    """Soft votes of members, by chance with weights, one of which may be 0."""
+
+    def make(X: Any, y: Any, rng: Rng) -> Any:
+        from sklearn.ensemble import VotingClassifier
+
+        listed = [(f"m{k}", unfitted(name, rng, **options)) for k, (name, options) in enumerate(members)]
+        weights = [1.5, *rng.integers(0, 4, len(members) - 1).tolist()] if rng.random() < 0.6 else None
+        return VotingClassifier(listed, voting="soft", weights=weights).fit(X.to_numpy(), y)
+
+    return make
+
+
+def bagged(kind: str, *members: tuple[str, dict[str, Any]]) -> Make:
+    """Bagging of one of some members, by chance over some of the columns, or over some of them twice."""
+
+    def make(X: Any, y: Any, rng: Rng) -> Any:
+        name, options = members[int(rng.integers(len(members)))]
+        chosen = {"max_features": float(rng.uniform(0.5, 1)), "bootstrap_features": bool(rng.integers(2))}
+        made = unfitted(f"ensemble.{kind}", rng, n_estimators=3, **(chosen if rng.random() < 0.6 else {}))
+        return made.set_params(estimator=unfitted(name, rng, **options)).fit(X.to_numpy(), y)
+
+    return make
+
+
+BOOSTED: dict[str, Any] = {"n_estimators": 4, "max_depth": 2}
+SOME_BOOSTING: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("ensemble.GradientBoostingClassifier", BOOSTED),
+    ("xgboost.XGBClassifier", {**BOOSTED, "n_jobs": 1}),
+    ("lightgbm.LGBMClassifier", LIGHT),
+    ("ensemble.HistGradientBoostingClassifier", {"max_iter": 4, "max_leaf_nodes": 4, "min_samples_leaf": 3}),
+)
+SOME_FORESTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("ensemble.RandomForestClassifier", {"n_estimators": 4, "max_depth": 3}),
+    ("ensemble.ExtraTreesClassifier", {"n_estimators": 3, "max_depth": 3}),
+)
+SOME_LINEAR: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("linear_model.LogisticRegression", {}),
+    ("linear_model.SGDClassifier", {"loss": "modified_huber", "alpha": 0.01}),
+    ("neural_network.MLPClassifier", {"hidden_layer_sizes": (3,)}),
+)
+LIKELY = ("another", "class", "probability")
+MEANS = (
+    Family("votes-boosting", votes(*SOME_BOOSTING[:3]), 2, LIKELY, exact=False),
+    Family(
+        "votes-forests-boosting", votes(SOME_BOOSTING[0], SOME_FORESTS[0], SOME_BOOSTING[3]), 2, LIKELY, exact=False
+    ),
+    Family("votes-linear", votes(*SOME_LINEAR), 2, LIKELY, exact=False),
+    Family("votes-forests", votes(*SOME_FORESTS), 3, LIKELY, exact=False),
+    Family("bagging-boosting", bagged("BaggingClassifier", *SOME_BOOSTING), 2, LIKELY, exact=False),
+    Family("bagging-linear", bagged("BaggingClassifier", *SOME_LINEAR), 2, LIKELY, exact=False),
+    Family("bagging-forests", bagged("BaggingClassifier", *SOME_FORESTS), 3, LIKELY, exact=False),
+    Family(
+        "bagging-numbers-of-trees",
+        bagged(
+            "BaggingRegressor", ("ensemble.RandomForestRegressor", BOOSTED),
+            ("ensemble.GradientBoostingRegressor", BOOSTED), ("xgboost.XGBRegressor", {**BOOSTED, "n_jobs": 1}),
+        ), 0, NUMBER, exact=False,
+    ),
+    Family(
+        "bagging-numbers-of-lines",
+        bagged(
+            "BaggingRegressor", ("linear_model.Ridge", {}),
+            ("neural_network.MLPRegressor", {"hidden_layer_sizes": (3,)}),
+        ), 0, NUMBER, exact=False,
+    ),
+)  # fmt: skip
+
 # --- pipelines over raw columns ---------------------------------------------------------------------------------------
 
 
@@ -385,7 +462,7 @@ RULED = tuple(
     for kind in ("linear", "implies", "rises", "follows", "seen", "one change", "changes")
     for name, make, exact in (("trees", ANY_TREES, True), ("networks", SMOOTH, False))
 )
-EVERY = (*TREES, *LINEAR, *THRESHOLDED, *BAYES, *ONE_VS_REST, *NETWORKS, *PIPELINES, *GRAPHS, *GOALS, *RULED)
+EVERY = (*TREES, *LINEAR, *THRESHOLDED, *BAYES, *ONE_VS_REST, *NETWORKS, *MEANS, *PIPELINES, *GRAPHS, *GOALS, *RULED)
 
 
 def checked(family: Family, numbers: range, oracles: tuple[str, ...] = ("auto", "z3")) -> Counter[str]:

@@ -11,9 +11,9 @@ from tests.held_families import GROUPS
 from tests.roads import Family
 
 SOME = {
-    "wrappers": "voting-number", "softmax": "softmax-XGBoost", "boosters": "CatBoost-levels", "links": "LightGBM-Gamma",
-    "results": "statsmodels-formula", "steps": "steps-PCA-logistic",
-    "encoders": "encoders-Target", "machines": "NuSVC-2", "files": "PMML-general",
+    "wrappers": "voting-number", "means": "votes-forests-boosting", "softmax": "softmax-XGBoost",
+    "boosters": "CatBoost-levels", "links": "LightGBM-Gamma", "results": "statsmodels-formula",
+    "steps": "steps-PCA-logistic", "encoders": "encoders-Target", "machines": "NuSVC-2", "files": "PMML-general",
     "modules": "torch-3", "boxes": "boxes-votes",
 }  # fmt: skip
 FAMILIES = [family for group, name in SOME.items() for family in GROUPS[group] if family.name == name]

@@ -6,7 +6,7 @@ In:  CalibratedClassifierCV for two classes, by "sigmoid", "isotonic" or "temper
 Out: with one calibrated model (`ensemble=False`, a prefitted or frozen one, or a single split) the table of that model
      with `decisions`: the runs of its score between the floats at which the library's own calibrator turns, and a
      margin where a libm has a say in these (`turns.py`). Several, which are averaged, are one table with a score for
-     each (`calibrated_means.py`), behind the steps of each where they are pipelines; or, of single trees, with what
+     each (`means.py`), behind the steps of each where they are pipelines; or, of single trees, with what
      their leaves say (`calibrated_members.py`).
 How the library decides (sklearn/calibration.py, checked in 1.7 to 1.9): p1 = calibrator(s), where s is the
 decision_function, or p1 of `predict_proba` where there is none; p0 = 1 - p1; class 1 where p1 > p0. "temperature" has
@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mace.base.exact import first_float, float_to_rank
-from mace.compilers.sklearn.calibrated_means import mean_of
 from mace.compilers.sklearn.calibrated_members import is_tree, read_members
 from mace.compilers.sklearn.common import fitted, labels_of, name_of, numbers
+from mace.compilers.sklearn.means import Member, mean_of
 from mace.compilers.sklearn.turns import Turns, through_sigmoid, unit_of, with_turns
 from mace.errors import ModelError, UnreadableError
 from mace.tables.margins import turns_of
@@ -85,14 +85,14 @@ def read_calibrated(
 
 def _mean(model: Any, tables: Sequence[Table], finals: Sequence[Any]) -> Ensemble | Network:
     """The table of several calibrated models."""
-    found, links = [], []
+    found = []
     for calibrated, inner, final in zip(_calibrated(model), tables, finals, strict=True):
         given = _given(model, calibrated, final, inner)
         link = _link(model, calibrated, probable=given.probable)
         inside = given.table.link if given.squashed else None
-        links.append(replace(link, score=given.score, dtype=given.table.dtype, inside=inside))
-        found.append(given.table)
-    return mean_of(model, found, links)
+        link = replace(link, score=given.score, dtype=given.table.dtype, inside=inside)
+        found.append(Member(given.table, (link,)))
+    return mean_of(model, found, labels_of(model))
 
 
 class _Given(NamedTuple):
@@ -144,7 +144,8 @@ def _calibrated(model: Any) -> Sequence[Any]:
 def _readable(model: Any, estimator: Any, table: Table) -> Ensemble | Network:
     """The table of the model inside, if it has one score that is all that the calibrator is given."""
     if isinstance(table, Ensemble) and (
-        name_of(estimator) in (*_BOOSTED, *_FRACTIONS)
+        name_of(estimator) in _BOOSTED
+        or (name_of(estimator) in _FRACTIONS and table.link == Link("fraction"))
         or (name_of(estimator) in _SIGMOIDS and table.rule == "positive" and table.link == Link("logistic"))
         or (table.rule == "sigmoid" and table.link is not None and table.decisions is not None)
     ):

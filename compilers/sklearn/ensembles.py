@@ -1,7 +1,7 @@
-"""Read scikit-learn's ensembles of other models: AdaBoost, Bagging, Voting, IsolationForest.
+"""Read scikit-learn's ensembles of trees: AdaBoost, Bagging, Voting, IsolationForest.
 
 In:  AdaBoostClassifier, BaggingClassifier, BaggingRegressor, VotingClassifier over trees (for soft votes also over
-     forests), IsolationForest, or a subclass.
+     forests; over other members: `votes.py`), IsolationForest, or a subclass.
 Out: an Ensemble. Where the library only adds, its scores are the library's bit by bit; where it averages averages or
      squashes, `error` bounds the difference.
 Promise: a member that is not a tree is a ModelError that names its class.
@@ -13,7 +13,7 @@ IsolationForest adds the depths of the leaves; an outlier has -2^(-depths / c) -
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,8 +27,8 @@ from mace.compilers.sklearn.trees import is_regressor, read_forest, tree_of
 from mace.errors import ModelError, UnreadableError
 from mace.tables.table import Compare, Ensemble, Floats, Label, Link, Tree
 
-_TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier", "DecisionTreeRegressor", "ExtraTreeRegressor")
-_FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
+TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier", "DecisionTreeRegressor", "ExtraTreeRegressor")
+FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
 _UNIT = 2.0**-53
 
 
@@ -102,27 +102,23 @@ def read_voting(model: Any) -> Ensemble:
     """The table of VotingClassifier: hard over trees, soft over trees and forests."""
     members, columns = list(fitted(model, "estimators_")), fitted(model, "n_features_in_")
     classes = tuple(np.asarray(fitted(model, "le_").classes_).tolist())
-    given = model._weights_not_none
-    weights = numbers(model, "weights", [1.0] * len(members) if given is None else given, (len(members),))
-    if (weights < 0).any() or not weights.any():
-        raise ModelError(f"{name_of(model)} has weights {weights.tolist()}: they must be >= 0, and not all 0")
-    hard = model.voting == "hard"
+    hard, given = model.voting == "hard", model._weights_not_none
+    weights = weights_of(model, members)
     trees: list[Tree] = []
     deepest = 1
     for number, (member, weight) in enumerate(zip(members, weights.tolist(), strict=True)):
-        if _is(member, _TREES):
+        if is_own(member, TREES):
             votes = _votes(model, number, member, columns) if hard else None
             count = len(member.classes_)
             one = tree_of(name_of(model), number, fitted(member, "tree_"), columns, count, values=votes)
             own = [one]
-        elif not hard and _is(member, _FORESTS):
+        elif not hard and is_own(member, FORESTS):
             own = list(read_forest(member).trees)
         else:
-            what = "trees" if hard else "trees and forests"
             raise UnreadableError(
-                f"{name_of(model)}: member {number} is a {name_of(member)}; with voting={short(model.voting)} "
-                f"only {what} of scikit-learn are supported",
-                hint="Its other votes are no sum of trees.",
+                f"{name_of(model)}: member {number} is a {name_of(member)}; with voting={short(model.voting)} only "
+                "trees of scikit-learn are supported",
+                hint='Its other votes are no sum of trees; with voting="soft" they are means of probabilities.',
             )
         if np.asarray(member.classes_).tolist() != list(range(len(classes))):
             raise ModelError(f"{name_of(model)}: member {number} knows other classes than the whole")
@@ -131,7 +127,9 @@ def read_voting(model: Any) -> Ensemble:
     # Hard votes and single trees of equal weight are plain sums. Else each probability is a rounded mean, times a
     # weight, rounded, added and divided: relative to the sum of the weights at most this many roundings, and ours.
     plain = hard or (given is None and deepest == 1)
-    error = 0.0 if plain else (2 * deepest + 2 * len(members) + 16) * _UNIT * float(weights.sum())
+    if not plain:
+        trees = [replace(tree, value=tree.value / weights.sum()) for tree in trees]
+    error = 0.0 if plain else (2 * deepest + 2 * len(members) + 16) * _UNIT
     return Ensemble(
         trees=tuple(trees),
         columns=int(columns),
@@ -142,7 +140,17 @@ def read_voting(model: Any) -> Ensemble:
         name=name_of(model),
         ordered=hard or len(members) == 2,  # numpy may add a mean of more in blocks
         error=error,
+        link=None if hard else Link("fraction"),
     )
+
+
+def weights_of(model: Any, members: Sequence[Any]) -> Floats:
+    """What the votes of each member count; shape (members,). Raises ModelError for what is no weight."""
+    given = model._weights_not_none
+    weights = numbers(model, "weights", [1.0] * len(members) if given is None else given, (len(members),))
+    if (weights < 0).any() or not 0 < weights.sum() < np.inf:
+        raise ModelError(f"{name_of(model)} has weights {weights.tolist()}: they must be >= 0, and not all 0")
+    return weights
 
 
 def read_isolation(model: Any) -> Ensemble:
@@ -215,7 +223,7 @@ def _members(model: Any) -> list[Any]:
     if not members:
         raise ModelError(f"{name_of(model)} is damaged: it has no members")
     for number, member in enumerate(members):
-        if not _is(member, _TREES):
+        if not is_own(member, TREES):
             raise UnreadableError(
                 f"{name_of(model)}: member {number} is a {name_of(member)}; only trees of scikit-learn are supported",
                 hint="Use a DecisionTree or an ExtraTree as its estimator.",
@@ -223,7 +231,7 @@ def _members(model: Any) -> list[Any]:
     return members
 
 
-def _is(model: Any, names: Iterable[str]) -> bool:
+def is_own(model: Any, names: Iterable[str]) -> bool:
     """Whether a model is of one of these classes of scikit-learn itself: a subclass may decide otherwise."""
     kind = type(model)
     return kind.__name__ in names and module_of(kind).startswith("sklearn.")

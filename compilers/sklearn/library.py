@@ -15,7 +15,7 @@ from mace.compilers.sklearn import calibrated, thresholded, transformed
 from mace.compilers.sklearn.boosting import read_boosting, read_hist_boosting
 from mace.compilers.sklearn.categories import step_of, takes_raw, types_of
 from mace.compilers.sklearn.common import fitted
-from mace.compilers.sklearn.ensembles import read_adaboost, read_bagging, read_isolation, read_voting
+from mace.compilers.sklearn.ensembles import read_adaboost, read_isolation
 from mace.compilers.sklearn.linear import (
     REGRESSORS,
     SEVERAL_OUTPUTS,
@@ -31,6 +31,7 @@ from mace.compilers.sklearn.outputs import read_sum
 from mace.compilers.sklearn.stacking import read_stacking, read_votes
 from mace.compilers.sklearn.svm import read_svm
 from mace.compilers.sklearn.trees import read_forest, read_tree
+from mace.compilers.sklearn.votes import bagged, read_bagged, read_soft, voters
 
 
 def _open_skops(path: Path, opening: Opening) -> object:
@@ -82,13 +83,18 @@ _TREE = Reader(read_tree, "exact", SEVERAL_OUTPUTS)
 _FOREST = Reader(read_forest, "exact", SEVERAL_OUTPUTS)
 _BOOSTING = Reader(read_boosting, "exact", "an `init` that is a model")
 _HISTOGRAMS = Reader(read_hist_boosting, "exact; margin for logarithmic links")
-_BAGGING = Reader(read_bagging, "exact", _MEMBERS)
+_MEANS = (
+    "more than two classes, but for means of trees and forests; members whose probability is no known function of one "
+    "score; several members that number categories by themselves"
+)
+_BAGGING = "exact over trees, else margin"
+_CHOSEN = "members that are pipelines and are given some of the columns"
 _MLP = Reader(read_mlp, "margin", f"hidden layers that are neither relu nor identity; {_LABELS}")
 _THRESHOLD = Reader(
     thresholded.read_threshold,
     "as the model inside; margin where a libm has a say",
-    "scores that are neither linear nor of gradient boosting; probabilities of votes, AdaBoost, naive Bayes, of "
-    "calibrations by temperature",
+    "scores that are neither linear nor of gradient boosting; probabilities that are means, of AdaBoost, naive Bayes, "
+    "of calibrations by temperature",
     inside=thresholded.inside,
 )
 _TRANSFORMED = Reader(
@@ -151,10 +157,15 @@ LIBRARY = Library(
         "sklearn.ensemble.HistGradientBoostingClassifier": _HISTOGRAMS,
         "sklearn.ensemble.HistGradientBoostingRegressor": _HISTOGRAMS,
         "sklearn.ensemble.AdaBoostClassifier": Reader(read_adaboost, "exact for two classes, else margin", _MEMBERS),
-        "sklearn.ensemble.BaggingClassifier": _BAGGING,
-        "sklearn.ensemble.BaggingRegressor": _BAGGING,
+        "sklearn.ensemble.BaggingClassifier": Reader(read_bagged, _BAGGING, f"{_MEANS}; {_CHOSEN}", members=bagged),
+        "sklearn.ensemble.BaggingRegressor": Reader(
+            read_bagged, _BAGGING, f"members that predict an exponential; {_CHOSEN}", members=bagged
+        ),
         "sklearn.ensemble.VotingClassifier": Reader(
-            read_voting, "exact for hard votes, else margin", "members other than trees; for soft votes, than forests"
+            read_soft,
+            "exact for hard votes, else margin",
+            f"hard votes of other models than trees; {_MEANS}; trees and linear models together",
+            members=voters,
         ),
         "sklearn.ensemble.VotingRegressor": Reader(read_votes, "margin", _STACKED),
         "sklearn.ensemble.StackingClassifier": Reader(read_stacking, "margin", _FINAL),

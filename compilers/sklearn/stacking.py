@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from mace.base.classes import module_of
+from mace.compilers.sklearn.beside import averaged, beside
 from mace.compilers.sklearn.boosting import read_boosting, read_hist_boosting
 from mace.compilers.sklearn.common import columns_of, fitted, labels_of, name_of, numbers
 from mace.compilers.sklearn.ensembles import read_bagging
@@ -27,7 +28,7 @@ from mace.compilers.sklearn.linear import REGRESSORS, read_line, read_linear
 from mace.compilers.sklearn.mixed import Part, weighted_sum
 from mace.compilers.sklearn.trees import read_forest, read_tree
 from mace.errors import ModelError, UnreadableError
-from mace.tables.table import Ensemble, Floats, Layer, Network
+from mace.tables.table import Ensemble, Network
 
 _KINDS: dict[str, Callable[[Any], Ensemble | Network]] = {
     **{f"{kind}{what}": read_tree for kind in ("DecisionTree", "ExtraTree") for what in ("Classifier", "Regressor")},
@@ -65,8 +66,8 @@ def read_stacking(model: Any) -> Ensemble | Network:
     ends = np.cumsum([0, *counts])
     tables = [table for table, _ in members]
     if all(isinstance(table, Network) for table in tables):
-        stacked = _beside([table.layers[0] for table in tables if isinstance(table, Network)])
-        return replace(final, layers=(stacked, last), columns=columns_of(model), classes=classes, name=name)
+        stacked = beside([table for table in tables if isinstance(table, Network)])
+        return replace(final, layers=(*stacked, last), columns=columns_of(model), classes=classes, name=name)
     parts = []
     for (table, kept), start, end in zip(members, ends[:-1], ends[1:], strict=True):
         weights = np.zeros((table.outputs, len(last.bias)))
@@ -83,33 +84,12 @@ def read_votes(model: Any) -> Ensemble | Network:
     if not weights.sum():
         raise ModelError(f"{name_of(model)} has weights {weights.tolist()}, whose sum is 0")
     tables = [_member(model, number, member, "predict", 0)[0] for number, member in enumerate(members)]
-    shares = (weights / weights.sum())[:, None]
+    shares = (weights / weights.sum()).tolist()
     lines = [table for table in tables if isinstance(table, Network)]
     if len(lines) == len(tables):
-        return _mean_of_lines(model, lines, shares)
-    parts = [Part(_ensemble(model, table), share[None]) for table, share in zip(tables, shares, strict=True)]
+        return averaged(lines, shares, name_of(model))
+    parts = [Part(_ensemble(model, table), np.array([[share]])) for table, share in zip(tables, shares, strict=True)]
     return weighted_sum(parts, np.zeros(1), rule="value", classes=(), name=name_of(model))
-
-
-def _mean_of_lines(model: Any, lines: Sequence[Network], shares: Floats) -> Network:
-    """A layer of the members, and one of their mean.
-
-    sum(w p) / sum(w) rounds n products, n sums and a quotient, and the shares themselves have n + 1 roundings, which
-    the margin of a layer of 2 n + 3 inputs covers; those beyond n are zeros.
-    """
-    first = _beside([line.layers[0] for line in lines], 2 * len(lines) + 3)
-    weights = np.zeros((len(first.bias), 1))
-    weights[: len(lines)] = shares
-    mean = Layer(weights, np.zeros(1), "identity")
-    return replace(lines[0], layers=(first, mean), columns=columns_of(model), name=name_of(model))
-
-
-def _beside(layers: Sequence[Layer], width: int = 0) -> Layer:
-    """Layers over the same columns as one, with outputs that are zero up to a width."""
-    weights = np.hstack([layer.weights for layer in layers])
-    bias = np.concatenate([layer.bias for layer in layers])
-    more = max(width - len(bias), 0)
-    return Layer(np.pad(weights, ((0, 0), (0, more))), np.pad(bias, (0, more)), "identity")
 
 
 def _final(model: Any, classes: Sequence[Any]) -> Network:

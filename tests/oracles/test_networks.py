@@ -695,6 +695,13 @@ def test_a_bound_between_two_distances_that_points_can_have_is_the_upper_one(spe
     assert isinstance(reply, Found) and reply.lower == question.distance_of(reply.point)
     assert reply.proof is not None and len(reply.proof) <= nodes
     assert check(certificate(question, reply.lower, reply.point, reply.proof).data).accepted
+    # Whether something is nearer was asked as if distances were any numbers: it took all the time there was.
+    search = Search(Witnesses(question), Gap(), Limits(), reply.lower, True)
+    assert search.run() and search.best is None and search.count <= nodes
+    refuted = NetworkOracle(question).ask(reply.lower, Limits(), strict=True)
+    assert isinstance(refuted, Refuted) and refuted.proof is not None and len(refuted.proof) <= nodes
+    assert check(certificate(question, reply.lower, None, refuted.proof).data).accepted
+    assert isinstance(NetworkOracle(question).ask(reply.lower, Limits()), Found)
 
 
 def of_few(spec: str, most: int, margin: float) -> Question:

@@ -86,6 +86,8 @@ class Points(Frame):
             self.distance = radius + SMALLEST_GAP
         below = denominator(question.axes, question.distance)
         self.unit = Fraction(1, below) if below is not None else None  # of which every distance is a multiple
+        if radius is not None and radius < self.widest and strict and self.unit is not None:
+            self.distance = radius  # what is nearer is nearer by a unit: a bound between the two distances reaches it
         self.horizon = self.widest  # no node looks farther than this, see `Search.run`
         self.anywhere = False  # whether the claim is that no point has the goal at all
         self.exactly = False  # whether boxes are cut, and nodes closed, at the distance itself, not a little beyond it
@@ -143,7 +145,8 @@ class Points(Frame):
         if self.horizon < self.distance:
             return min(float(self.horizon), self.enough(self.horizon))
         if self.best is None:
-            return float(self.distance) + (0.0 if self.radius is not None else 1.0) - 1e-10
+            far = float(self.distance) + (0.0 if self.radius is not None else 1.0) - 1e-10
+            return far if self.radius is None else min(far, self.enough(self.distance))
         return min(float(self.distance - self.slack / 2), self.enough(self.distance))
 
     def _reach(self) -> float:

@@ -289,6 +289,25 @@ def half_spaces(link: Link, conditions: Sequence[Condition], piece: Piece) -> li
     return halves
 
 
+def leaning(table: Ensemble | Network, condition: Condition, scores: Floats, length: float) -> Half | None:
+    """One half-space that leans as the way does from scores to where every part says what the mean shall, and begins
+    after so much of that way; None where no part ever says it. It says nothing of the mean: that is where to look.
+
+    scores: shape (scores,).
+    """
+    assert table.link is not None
+    turns = np.array([_turn(part, condition) for part in table.link.parts])
+    ups = np.array([1.0 if is_rising(part) == (condition.sign > 0) else -1.0 for part in table.link.parts])
+    told = np.isfinite(turns) & (np.abs(turns) < FARTHEST)
+    if not told.any():
+        return None
+    way = np.where(told, ups * (np.where(told, turns, 0.0) - scores), 0.0)
+    way = np.maximum(way, 0.1 * max(float(way.max()), 1e-9))  # of parts that say enough already
+    weights = np.where(told, ups / way, 0.0)
+    weights /= np.abs(weights).sum()
+    return Half(weights, -float((weights * (scores + length * ups * way)).sum()))
+
+
 def over(part: Link, condition: Condition, piece: Piece, at: Sequence[float], k: int) -> float:
     """How far the line above a member (`line_above`) lies above what the member says at a place, a score of each."""
     line = line_above(part, condition.sign, piece, k)

@@ -396,3 +396,26 @@ def test_members_that_are_pipelines_are_read_over_the_columns_of_a_space(model: 
         away = np.abs(every - every.iloc[place]).sum(axis=1)[said != said[place]].min()
         assert answer.status == "optimal" and answer.exact_distance == Fraction(int(away), 15)
         assert answer.certificate.check().accepted
+
+
+def test_a_way_that_is_a_millionth_of_the_ranges_is_found() -> None:
+    # What is nearest to a half-space lay within rounding of it, and so short a way led nowhere when it was made longer:
+    # there was no answer at all.
+    space = mace.Space([mace.Feature(name, "real", -9000, 9000) for name in "abcdef"])
+    row = dict(zip("abcdef", X[0].tolist(), strict=True))
+    for model in (bagged(LINE, 2), CalibratedClassifierCV(LINE, cv=2)):
+        made = fitted(model)
+        answer = mace.explain(made, space, row)
+        assert answer.status == "optimal" and 0 < answer.lower_bound <= answer.distance < 1e-5
+        assert made.predict([list(answer.counterfactuals[0].values.values())])[0] != made.predict(X[:1])[0]
+
+
+def test_a_mean_of_thirty_linear_models_is_answered() -> None:
+    # A first point far from the nearest one left so many scores open that a thousand pieces did not suffice.
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(300, 12))
+    labels = (rows @ rng.normal(size=12) + rng.normal(size=300) > 0).astype(int)
+    model = fitted(bagged(LogisticRegression(), 30), rows, labels)
+    space = mace.Space([mace.Feature(f"x{k}", "real", -4, 4, step="0.01") for k in range(12)])
+    answer = mace.explain(model, space, dict(zip(space.names, rows[3].round(2).tolist(), strict=True)), timeout=60)
+    assert answer.status == "optimal"

@@ -23,7 +23,7 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import above
 from mace.certify.recheck import read
 from mace.errors import NowhereError
-from mace.problem.goal_means import Condition, Piece, conditions_of, covered, over, whole_of
+from mace.problem.goal_means import Condition, Part, Piece, conditions_of, covered, leaning, over, stated, whole_of
 from mace.problem.goals import Classes, Probability, Wanted
 from mace.problem.question import Goal, Question
 from mace.solve.choice import choose
@@ -35,11 +35,14 @@ from mace.space.axes import GridAxis, Point
 from mace.tables.decide import mean_at
 from mace.tables.margins import network_error
 from mace.tables.means import counts, probability
-from mace.tables.table import Ensemble, Floats, Network
+from mace.tables.table import Decision, Ensemble, Floats, Network
 
 MOST_PIECES = 1000
 MOST_TOGETHER = 24  # with more, one proof about all of them takes far longer than the pieces did
 TIME = 0.5  # of the time allowed, for the pieces
+GUESSING = 0.3  # of that, for a first point before networks
+LENGTHS = (1.0, 1.5, 3.0)
+"""Of the way on which all members come to say the mean, where a first point before networks is looked for."""
 _LOOSE = Fraction(1, 5)
 """Of what lies between a piece's bound and the best point, or of its distance, its bounds may stay apart: where it is
 split then, its nearest point is of no interest."""
@@ -190,9 +193,13 @@ class _Pieces:
         self.link, self.counts = table.link, counts(table.link)
         self.conditions = conditions
         self.limits = asks.share(TIME).limits
+        self.ball = whole_of(table)
+        self.open: list[_Open] = []
+        if isinstance(table, Network) and best is None:
+            self._guess()
+            best = self.best
         if best is not None:
             self.best = nearer(question, table, asks, best, self.limits.deadline)
-        self.ball = whole_of(table)
         self.ball = self._ball()
         self.open = [_Open(Fraction(0), 0, self.ball)]
         self.closed: list[Piece] = []
@@ -255,6 +262,21 @@ class _Pieces:
                 made += 1
                 heapq.heappush(self.open, _Open(max(bound, found.lower), -made, child))
 
+    def _guess(self) -> None:
+        """A first point: where one weighted sum of the scores says what the mean shall, or beyond."""
+        here = self.table.scores(self.question.row(self.question.start))
+        gap = replace(self.asks.gap, relative=max(self.asks.gap.relative, _LOOSE))
+        limits = self.asks.share(TIME * GUESSING).limits
+        for length in LENGTHS:
+            half = leaning(self.table, self.conditions[0], here, length)
+            if half is None or limits.deadline.over:
+                return
+            found = self._asked(*stated(self.table, [Part([], [half])], self.question.goal.text), gap, limits)
+            if found.point is not None and not self._taken(found.point):
+                self._go_on(found.point)
+            if self.best is not None or found.point is None:
+                return
+
     def _ball(self) -> Piece:
         """The scores that the model can have nearer than the best point known."""
         whole = self.ball
@@ -285,25 +307,30 @@ class _Pieces:
             decision, wide = covered(self.table, self.conditions, [piece], self.question.goal.text, self.ball)
         except NowhereError:
             return None
-        asked = replace(self.question, goal=replace(self.question.goal, decision=decision), model=wide)
-        oracle, _ = choose(asked, self.asks.oracle)
         radius = None if self.best is None else self.question.distance_of(self.best)
         gap = self.asks.gap
         if not tight and radius is None:
             gap = replace(gap, relative=max(gap.relative, _LOOSE))
         elif not tight and radius is not None:
             gap = replace(gap, absolute=max(gap.absolute, _LOOSE * (radius - bound)))
+        return self._asked(decision, wide, gap, self.limits)
+
+    def _asked(self, decision: Decision, wide: Ensemble | Network, gap: Gap, limits: Limits) -> Bracket:
+        """The nearest point of comparisons that is nearer than the best one known."""
+        asked = replace(self.question, goal=replace(self.question.goal, decision=decision), model=wide)
+        oracle, _ = choose(asked, self.asks.oracle)
+        radius = None if self.best is None else self.question.distance_of(self.best)
 
         def accept(_: Point) -> bool:
             return True
 
         def ask(oracle: Oracle, known: Point | None) -> Bracket:
             if radius is None:
-                return bracket_optimum(asked, oracle, accept, gap=gap, limits=self.limits, best=known)
-            return bracket_within(asked, oracle, accept, radius, gap=gap, limits=self.limits, best=known)
+                return bracket_optimum(asked, oracle, accept, gap=gap, limits=limits, best=known)
+            return bracket_within(asked, oracle, accept, radius, gap=gap, limits=limits, best=known)
 
         try:
-            return read(asked, oracle, ask, self.limits.deadline).bracket
+            return read(asked, oracle, ask, limits.deadline).bracket
         finally:
             oracle.close()
 

@@ -205,7 +205,9 @@ def spelling(model: Any) -> Callable[[str], str]:
     chain = chain_of(model)
     if any(names_of(step) is not None for step in (*(step for _, step in chain.steps or ()), *chain.mixing)):
         return str
-    library = library_of(given_rows(chain.final)[0])
+    # Votes keep the names of one of their members, which may be of several libraries; bagging its own.
+    own = names_of(chain.final)
+    library = library_of(next((one for one in given_rows(chain.final) if names_of(one) == own), chain.final))
     return str if library is None else library.spelled
 
 

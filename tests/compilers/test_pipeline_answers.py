@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import BaggingClassifier, GradientBoostingClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
@@ -141,10 +141,11 @@ def lightgbm_around() -> list[Any]:
         CalibratedClassifierCV(model, cv=2),
         CalibratedClassifierCV(make_pipeline(StandardScaler(), model), cv=2),
         VotingClassifier([("model", model), ("forest", forest)], voting="soft"),
+        BaggingClassifier(model, 2, random_state=0),
     ]
 
 
-@pytest.mark.parametrize("place", range(10))
+@pytest.mark.parametrize("place", range(11))
 def test_without_a_space_a_model_is_told_its_columns_as_whatever_takes_the_frame_spells_them(place: int) -> None:
     """LightGBM writes `years here` with an underscore, a step before it does not; nor is anything warned of."""
     rng = np.random.default_rng(0)

@@ -257,6 +257,7 @@ class _Pieces:
                 heapq.heappush(self.open, _Open(max(bound, found.lower), 0, piece, tight=True))
             elif not split:  # the gap that was asked for may lie between the bound and the point
                 self._close(piece, found.lower)
+                self.why = self.why or found.why
             # Of equal bounds the latest half comes first in which members say more: a point with the goal is met there.
             for child in sorted(split, key=self._said):
                 made += 1

@@ -38,7 +38,7 @@ WHOLE = 0.75  # of the time for writing, for the whole proof; then one of this p
 PART = Fraction(1, 2)
 MOST = 0.9  # of the time for writing, for that one; then there is what the first relaxation showed
 EXTRA = 1000  # nodes, for a proof at the distance itself
-SOON = 0.2  # of the time left: what was kept last is read within it, and a proof of more after it
+SOON = 0.25  # of the time for a proof, and of the time left: what was kept last is read first if it takes less
 LONG = 0.1  # seconds to write a proof, which then takes seconds to be read
 
 
@@ -77,9 +77,8 @@ def _spare(search: Search, lower: Fraction, seconds: float, until: Deadline) -> 
             with contextlib.suppress(UnprovedError, TimeOverError):
                 spare = ProvedBound(claim, write(search, claim, until))
     kept = search.kept
-    if spare is not None and kept.lower > spare.lower and search.read_in(search.writing) < SOON * left:
-        return kept
-    return spare
+    quick = search.writing < SOON * seconds and search.read_in(search.writing) < SOON * left
+    return kept if spare is not None and kept.lower > spare.lower and quick else spare
 
 
 def _whole(search: Search, until: Deadline) -> tuple[Fraction, Proof | None]:

@@ -6,6 +6,7 @@ python -m tests.bench.networks                      15 mixed features, l1, 10 re
 python -m tests.bench.networks --data FOLDER        Adult, Credit and COMPAS, l0, l1 and linf
 python -m tests.bench.networks --breast-cancer      two layers of 20, 32, 64; 30 features, l1 and linf, with aims
 python -m tests.bench.networks --standardised       the same models over standardised features: steeper, far harder
+python -m tests.bench.networks --made --limit 20    made-up numbers, of which points are far: what a limit leaves proved
 python -m tests.bench.networks --digits             scikit-learn's digits: 61 integers, the nearest of the next class
 """
 
@@ -93,6 +94,16 @@ def scaled_cancer(*, standardised: bool = False) -> tuple[Space, pd.DataFrame, n
     return Space([Feature(str(name), "real", low, high) for name, low, high in ranges]), frame, target.to_numpy()
 
 
+def made_up() -> tuple[Space, pd.DataFrame, np.ndarray]:
+    """Twenty numbers, standardised; half of them tell something of the class."""
+    from sklearn.datasets import make_classification
+
+    matrix, target = make_classification(2000, 20, n_informative=10, random_state=5)
+    frame = pd.DataFrame((matrix - matrix.mean(axis=0)) / matrix.std(axis=0), columns=[f"x{k}" for k in range(20)])
+    ranges = zip(frame, frame.min(), frame.max(), strict=True)
+    return Space([Feature(str(name), "real", low, high) for name, low, high in ranges]), frame, target
+
+
 def digits() -> tuple[Space, pd.DataFrame, np.ndarray]:
     """scikit-learn's digits, without the pixels that are always 0: integers from 0 to 16."""
     from sklearn.datasets import load_digits
@@ -123,16 +134,17 @@ def questions(space: Space, frame: pd.DataFrame, model: Any, goal: int, spec: st
 
 def measure(name: str, asked: list[Question], limit: float) -> None:
     """Print one line of the table."""
-    times, lengths, states, writing, checking, sizes = [], [], [], [0.0], [0.0], [0]
+    times, lengths, states, shares, writing, checking, sizes = [], [], [], [], [0.0], [0.0], [0]
     NetworkOracle(asked[0]).ask(None, Limits.of(limit))  # compiles
     for question in asked:
         oracle, before = NetworkOracle(question), time.process_time()
         reply = oracle.ask(None, Limits(Deadline.after(limit, Spent())), gap=Gap(Fraction(1, 10**9)))
         times.append(time.process_time() - before)
-        closed = False
+        closed, share = False, 0.0
         if isinstance(reply, Found):
             distance = question.distance_of(reply.point)
             closed = reply.proof is not None and distance - (reply.lower or 0) <= Fraction(1, 10**9)
+            share = float((reply.lower or 0) / distance) if reply.proof is not None else 0.0
             assert question.has_goal(reply.point) and question.obeys(reply.point)
             lengths.append(len(reply.proof or []))
         if isinstance(reply, Found) and reply.proof is not None:
@@ -145,11 +157,12 @@ def measure(name: str, asked: list[Question], limit: float) -> None:
             assert verdict.accepted, verdict.reason
             sizes.append(made.length)
         states.append(closed)
+        shares.append(share)
         if not closed:
             print(f"    {reply}"[:200])
     print(
         f"{name:42s} median {statistics.median(times):8.4f}  worst {max(times):8.4f}"
-        f"  optimal {sum(states)}/{len(states)}"
+        f"  optimal {sum(states)}/{len(states)}, proved of the distance {statistics.fmean(shares):.2f} in the mean"
         f"  proof nodes {statistics.median(lengths or [0]):6.0f} .. {max(lengths or [0])}"
         f"  write {statistics.median(writing[1:] or writing):6.4f} .. {max(writing):7.4f}"
         f"  check {statistics.median(checking[1:] or checking):6.4f} .. {max(checking):7.4f}"
@@ -166,6 +179,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds a question")
     parser.add_argument("--breast-cancer", action="store_true")
     parser.add_argument("--standardised", action="store_true")
+    parser.add_argument("--made", action="store_true")
     parser.add_argument("--digits", action="store_true")
     parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES), choices=list(SIZES))
     parser.add_argument("--models", nargs="*", default=list(MODELS))
@@ -180,6 +194,14 @@ def main() -> None:
             for spec in given.norms or ["l1", "linf"]:
                 name = f"MLP {size}-{size}, {spec} (aim {SIZES[size][0]} / {SIZES[size][1]})"
                 measure(name, questions(space, frame, model, 1, spec, given.rows), given.limit)
+        return
+    if given.made:
+        space, frame, y = made_up()
+        for layers in ((100,), (50, 50)):
+            model = MLPClassifier(layers, max_iter=200, random_state=1).fit(frame.to_numpy()[:1500], y[:1500])
+            for spec in given.norms or ["l1", "linf"]:
+                name = f"MLP {'-'.join(map(str, layers))}, {spec}"
+                measure(name, questions(space, frame[1500:], model, 1, spec, given.rows), given.limit)
         return
     if given.digits:
         space, frame, y = digits()

@@ -38,6 +38,7 @@ WHOLE = 0.75  # of the time for writing, for the whole proof; then one of this p
 PART = Fraction(1, 2)
 MOST = 0.9  # of the time for writing, for that one; then there is what the first relaxation showed
 EXTRA = 1000  # nodes, for a proof at the distance itself
+SURELY = 2  # times as long as a checker seems to take: a busy machine takes longer
 SOON = 0.25  # of the time for a proof, and of the time left: what was kept last is read first if it takes less
 LONG = 0.1  # seconds to write a proof, which then takes seconds to be read
 
@@ -143,7 +144,13 @@ def _exactly(search: Search, until: Deadline) -> Proof | None:
 
 
 def prove_bound(search: Search, q: Fraction) -> tuple[Fraction, Proof | None]:
-    """The proof of a bound below the optimum, from a search that a limit has ended: of q, of a part of it, or of 0."""
+    """The proof of a bound below the optimum, from a search that a limit has ended: of q, of a part of it, or of 0.
+
+    Where only just as much time is left as a checker takes for what was kept, nothing more is written.
+    """
+    left, needs = search.deadline.left(), SURELY * search.read_in(search.writing)
+    if search.kept.proof is not None and left is not None and left * (1 - WRITING) < needs:
+        return search.kept
     return _prove_bound(search, q, search.deadline.share(WRITING))
 
 

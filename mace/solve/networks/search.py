@@ -97,6 +97,11 @@ class Search(Points):
         return bool(question.rules or question.avoid or question.most_changes is not None)
 
     @property
+    def in_last_ball(self) -> bool:
+        """Whether all points nearer than the best one are searched."""
+        return self.best is not None and self.horizon >= self.distance and not self.anywhere
+
+    @property
     def in_doubt(self) -> bool:
         """Whether there are nodes that nothing can be done about."""
         return self.settled < INFINITY
@@ -208,7 +213,7 @@ class Search(Points):
             self.spent += 1
             if expanded >= STALLED and self.heap and self.ball < self.tightened / 2:
                 self.begin_anew()
-            if most is None and self.spent >= smaller and self.best is not None and self.horizon >= self.distance:
+            if most is None and self.spent >= smaller and self.in_last_ball:
                 self.between(int(self.spent * BETWEEN))
                 smaller = 2 * self.spent
             if self.count >= due and self.alone.over:

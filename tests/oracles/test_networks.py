@@ -30,7 +30,7 @@ from mace.certify.writer import certificate
 from mace.errors import CertificateError
 from mace.problem.distance import Charge, Norm, norm
 from mace.problem.exclusions import AvoidNear, AvoidPoint
-from mace.problem.proof import Phase, Proof, Split
+from mace.problem.proof import Leaf, Phase, Proof, Split
 from mace.problem.question import Goal, Question
 from mace.proofs.check import check
 from mace.solve import compiled
@@ -47,7 +47,7 @@ from mace.solve.networks.prover import NetworkOracle
 from mace.solve.networks.relax import MOST_PIVOTS, Relaxed
 from mace.solve.networks.search import Search
 from mace.solve.networks.simplex import CUTOFF, STUCK
-from mace.solve.protocol import Found, Gap, Limits, Refuted, Replay, Unknown
+from mace.solve.protocol import Found, Gap, Limits, ProvedBound, Refuted, Replay, Unknown
 from mace.solve.warm import about_layers
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import GridAxis, LevelAxis, Side, whole
@@ -928,6 +928,41 @@ def test_where_the_first_point_is_far_the_last_ball_is_as_large_as_the_distance_
     assert question.distance_of(found.point) - distance <= CLOSE
     assert balls == sorted(balls)
     assert balls[-1] <= 4 * distance
+
+
+@pytest.mark.parametrize(("seconds", "times"), [(10.0, 2), (40.0, 1)])
+def test_a_search_that_took_more_than_half_of_the_time_leaves_the_rest_to_its_proof(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, times: int
+) -> None:
+    question, clock, asked = drawn((6, 5), 4, "l1"), Hand(), list[Fraction]()
+    in_unit = NetworkOracle._in_unit
+
+    def slow(oracle: NetworkOracle, unit: Fraction, *given: Any) -> Any:
+        asked.append(unit)
+        reply = in_unit(oracle, unit, *given)
+        clock.now += seconds
+        return reply
+
+    monkeypatch.setattr(NetworkOracle, "_in_unit", slow)
+    # No search in floats meets such a gap, so that it is asked again in a unit of about the distance found.
+    gap = Gap(Fraction(1, 10**15))
+    found = NetworkOracle(question).ask(None, Limits(Deadline.after(60, clock)), gap=gap)
+    assert isinstance(found, Found) and found.lower is not None
+    assert len(asked) == times
+
+
+def test_where_a_kept_proof_takes_the_time_that_is_left_nothing_more_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    question = drawn((6, 5), 4, "l1")
+    oracle = NetworkOracle(question)
+    limits = Limits(Deadline.after(30, Hand()))
+    search = Search(oracle.witnesses, Gap(), limits, None, strict=False)
+    search.begin()
+    search.root = search.first_node()
+    search.kept, search.writing = ProvedBound(Fraction(1, 1000), [Leaf("distance")]), 1.0
+    monkeypatch.setattr(networks_proof, "write", lambda *_, **__: pytest.fail("there is no time for it"))
+    assert networks_proof.prove_bound(search, Fraction(1, 100)) == (search.kept.lower, search.kept.proof)
 
 
 @pytest.mark.parametrize("norm", ["l1", "linf"])

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import mace
 from mace.base import deadline
-from mace.base.deadline import NEVER, Deadline, TimeOverError
+from mace.base.deadline import NEVER, Deadline, Pace, TimeOverError
 from mace.errors import MaceError
 from mace.explain.proved import bound
 from mace.problem.exclusions import AvoidNear
@@ -83,6 +83,19 @@ def test_the_clock_stands_until_the_last_thread_has_left(monkeypatch: pytest.Mon
         assert limit.left() == 20.0
     clock.now += 5.0
     assert limit.left() == 15.0
+
+
+def test_a_pace_is_how_much_more_passes_than_this_process_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, worked = Hand(), Hand()
+    monkeypatch.setattr(deadline.time, "process_time", worked)
+    pace = Pace(Deadline.after(9.0, clock))
+    assert pace() == 1.0  # nothing has happened
+    clock.now, worked.now = clock.now + 3.0, worked.now + 2.0
+    assert pace() == 1.5
+    worked.now += 8.0  # several threads, or the clock has stood
+    assert pace() == 1.0
+    clock.now += 100.0  # it has waited
+    assert pace() == Pace.MOST
 
 
 def test_an_alarm_stands_while_the_clock_stands_and_an_outer_one_waits_for_the_inner_one(

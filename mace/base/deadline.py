@@ -222,4 +222,22 @@ class Deadline:
             raise TimeOverError(f"{self.why}, reached while {doing}" if doing else self.why)
 
 
+class Pace:
+    """How many seconds of a deadline pass for a second of this process's work: more than 1 where other work runs too.
+
+    deadline: whose clock counts. What comes at its end, and was never timed, takes so much longer on a busy machine.
+    """
+
+    MOST = 4.0  # a process that waits for something else is not slow
+
+    def __init__(self, deadline: Deadline) -> None:
+        self.clock = deadline.clock
+        self.began = self.clock(), time.process_time()
+
+    def __call__(self) -> float:
+        """From 1 to `MOST`, since this was made."""
+        passed, worked = self.clock() - self.began[0], time.process_time() - self.began[1]
+        return min(max(passed / worked, 1.0), self.MOST) if worked > 0 and math.isfinite(passed) else 1.0
+
+
 NEVER = Deadline()

@@ -836,6 +836,7 @@ def begun(clock: Hand) -> Search:
     """A search with a limit of 80 seconds that has shown a first ball to be empty, and has one node to go on with."""
     search = Search(Witnesses(counted("linf", 8)), Gap(), Limits(Deadline.after(80.0, clock)), None, False)
     search.keep = networks_proof.keep
+    search.pace = lambda: 1.0
     search.begin()
     search.horizon = search.first_horizon()
     search.root = search.first_node()
@@ -854,7 +855,9 @@ def test_a_search_goes_on_while_what_it_has_shown_is_read_in_far_less_than_is_le
     search.writing = 11 / networks_search.READING  # read in 11 s
     clock.now += 20.0
     assert not search.goes_on() and "of which 20 s are kept" in search.why
-    search.writing = 0.0
+    search.writing, search.pace = 0.0, lambda: 3.0  # a tenth of the limit, three times
+    assert not search.goes_on()
+    search.pace = lambda: 1.0
     assert search.goes_on()
     clock.now += 13.0
     assert not search.goes_on() and search.why == "time limit (80 s)"  # less than a tenth of the limit is left

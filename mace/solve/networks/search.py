@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mace.base.deadline import Pace
 from mace.base.exact import below, exact
 from mace.problem.proof import Phase, Split
 from mace.solve.conditions import broken, inside
@@ -44,7 +45,7 @@ READING, COPYING = 24, 2  # times as long as to write a proof does a checker tak
 # Seconds a weight that a checker, a process of its own before a network of so many, takes to read the model; it reads
 # two proofs, the second of which is that of a lower bound.
 MODEL, LARGE, PROOFS = 8e-6, 3000, 2
-LEAST_LEFT = 0.1  # of the time allowed: with less left the search ends
+LEAST_LEFT = 0.1  # of the time allowed: with less left the search ends; on a busy machine by so much earlier
 ALONE = 0.1  # of the time allowed: who ends within it needs no proof that is kept on the way
 # What the last ball has cost before smaller ones are looked at, then twice as much each time; what part of that these
 # may cost; and by what part of the distance one has to be larger than what is shown. To split a node costs 1.
@@ -71,6 +72,7 @@ class Search(Points):
         self.deadline = limits.deadline
         self.searching = self.deadline.share(SEARCHING)
         self.least_left = LEAST_LEFT * (self.deadline.left() or 0.0)
+        self.pace: Callable[[], float] = Pace(self.deadline)
         self.writing = 0.0  # seconds that the proof took that is kept
         self.reading = READING if self.numbers.net.relu.any() else COPYING
         self.model_reading = _model_read(self.question.model) if self.reading == READING else 0.0
@@ -246,10 +248,10 @@ class Search(Points):
         """Whether to search on beyond a share of the time: what was shown is kept, and its proof needs far less."""
         self.searching = self.deadline.share(SEARCHING)
         self.keep(self)
-        left, needs = self.deadline.left(), self.read_in(self.writing)
+        left, needs = self.deadline.left(), max(2 * self.read_in(self.writing), self.least_left * self.pace())
         safe = self.anywhere or self.kept.lower >= max(self.claim(self.shown.lower), SMALL)
-        if safe and left is not None and left > max(2 * needs, self.least_left):
-            self.searching = self.deadline.share(SEARCHING)
+        if safe and left is not None and left > needs:
+            self.searching = self.deadline.share(min(SEARCHING, 1 - needs / left))
             return True
         kept = f", of which {left:.2g} s are kept for its proof" if left and left > 2 * self.least_left else ""
         self.why = f"{self.deadline.why}{kept}"

@@ -301,7 +301,7 @@ class Elaboration:
 
         weight: takes the coefficients (H, N) of hidden units, of the last part.
         """
-        none = np.full(self.shape[1:], -1.0)
+        none = np.full(self.shape, -1.0)
         return [
             dual_bound(
                 self.theta, NOWHERE, 0.0, part.goal, none, part.mu, part.share, part.changes, part.C, part.than,
@@ -340,7 +340,7 @@ class Elaboration:
             size = self.sizes[layer + 1] @ size
             if net.relu[layer]:
                 found[layer] = (size > 0) & (np.abs(weight[layer]) <= CANCELLED * size)
-                line = part.slope[layer] + ((weight[layer] < 0) | found[layer])
+                line = np.abs(part.slope[layer]) + ((weight[layer] < 0) | found[layer])
                 size = size * np.where(high[layer] <= 0, 0.0, np.where(low[layer] >= 0, 1.0, line)) + part.mu[layer]
         return found
 
@@ -353,8 +353,8 @@ class Elaboration:
                 unclear = self.unclear(state, known, part, weight)
                 on = (as_read(known, part)[0] >= 0) & ~off
                 below = (weight < 0) | unclear
-                line = ~on & ~off & (below | (part.slope > 1))
-                found |= np.stack([on & ((weight != 0) | unclear) | line, off & (below | (part.slope > 0)) | line])
+                line = ~on & ~off & (below | (part.slope > 1) | (part.slope < 0))
+                found |= np.stack([on & ((weight != 0) | unclear) | line, off & (below | (part.slope != 0)) | line])
         return found
 
 

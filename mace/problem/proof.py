@@ -61,8 +61,8 @@ class Multipliers:
     """Dual multipliers against one part of the goal's disjunction.
 
     goal:    one per comparison of the part, >= 0.
-    slopes:  (layer, unit) -> t >= 0, the lower line t * z of a ReLU that may be on or off; above 1 the upper line is
-             used as well, see FORMAT.md (absent: 1 for a ReLU that is on, else 0).
+    slopes:  (layer, unit) -> t, the lower line t * z of a ReLU that may be on or off; above 1 and below 0 the upper
+             line is used as well, see FORMAT.md (absent: 1 for a ReLU that is on, else 0).
     phases:  (layer, unit) -> multiplier >= 0 of the phase's inequality (0 when absent).
     largest: feature -> share of the linf part, >= 0, summing to at most 1.
     forms:   of a distance with forms one for each, from -1 to 1, times 2^40; () for none.

@@ -23,7 +23,7 @@ SLOPE = 64  # slopes are integers times 2^-64
 WIDE = 1 << 6000  # no score overflows, so no hidden unit is beyond
 
 PART = {
-    "goal": [least_0], "slopes": [(index, index, least_0)], "phases": [(index, index, least_0)],
+    "goal": [least_0], "slopes": [(index, index, rational)], "phases": [(index, index, least_0)],
     "largest": [(index, least_0)], "forms?": [anything], "changes?": least_0, "rules?": [(index, index, rational)],
 }  # fmt: skip
 
@@ -334,17 +334,19 @@ def narrow(state: Any, k: int, n: int, end: int, found: Sequence[tuple[int, int]
 def relaxed(v: int, low: int, high: int, slope: int | None) -> tuple[int, int]:
     """(s, c) with v max(z, 0) >= s z + c for z in [low, high]; s and c have 2^-128 more than v.
 
-    With t the slope: a >= t z for t <= 1, a <= chord(z), and a >= t z - (t - 1) chord(z) for t > 1. The chord goes
-    through (low, 0) and (high, high); its slope is rounded up, which keeps it above max(z, 0).
+    With t the slope: a >= t z for 0 <= t <= 1, a <= chord(z), a >= t z - (t - 1) chord(z) for t > 1, and for t < 0
+    |t| times 0 <= chord(z), that is z >= low, is added. The chord goes through (low, 0) and (high, high); its slope is
+    rounded up, which keeps it above max(z, 0).
     """
     if high <= 0:
         return 0, 0
     if low >= 0 and (v < 0 or slope is None):
         return v << 2 * SLOPE, 0
     t, one = slope or 0, 1 << SLOPE
-    if v >= 0 and t <= one:
+    if v >= 0 and 0 <= t <= one:
         return v * t << SLOPE, 0
-    part = v * (t - one) if v >= 0 else -v * (one + t)
+    up = abs(v) * max(t, 0)
+    part = up - v * one if t >= 0 else abs(v) * -t + max(-v, 0) * one  # how often chord(z) is subtracted
     chord = one if low >= 0 else -((-high << SLOPE) // (high - low))
     offset = 0 if low >= 0 else floor(part * chord * low, -BOUND)
-    return (abs(v) * t << SLOPE) - part * chord, offset
+    return (up << SLOPE) - part * chord, offset

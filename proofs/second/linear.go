@@ -139,10 +139,14 @@ func (f *linear) relaxUnit(out *linear, v *big.Int, unit unitState, t *big.Int) 
 	if t == nil {
 		t = new(big.Int)
 	}
-	size := new(big.Int).Abs(v)
-	z := rescale(new(big.Int).Mul(size, t), f.exponent+slopeBits, out.exponent)
-	over := new(big.Int).Add(t, full)
-	if v.Sign() > 0 {
+	size, z := new(big.Int).Abs(v), new(big.Int)
+	over := new(big.Int).Abs(t)
+	if t.Sign() >= 0 {
+		z = rescale(new(big.Int).Mul(size, t), f.exponent+slopeBits, out.exponent)
+	}
+	if v.Sign() < 0 {
+		over.Add(over, full)
+	} else if t.Sign() >= 0 {
 		over.Sub(t, full)
 		if over.Sign() <= 0 {
 			return z

@@ -156,7 +156,7 @@ func (c *checker) readHints(s *state, fields map[string]any, theta *big.Int) *hi
 	for _, item := range list(fields["slopes"]) {
 		entry := listOf(item, 3)
 		k, i := c.unit(entry[0], entry[1])
-		h.slopes[[2]int{k, i}] = roundDown(notNegative(entry[2]), slopeBits)
+		h.slopes[[2]int{k, i}] = roundDown(rational(entry[2]), slopeBits)
 	}
 	for _, item := range list(fields["phases"]) {
 		entry := listOf(item, 3)

@@ -6,8 +6,9 @@ claim between the two is found by asking the checker, and the second checker has
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -105,8 +106,12 @@ def shares(rng: np.random.Generator, count: int) -> list[Any]:
     return [[j, pick(rng, "1/2", "1/3", "0")] for j in range(count)] if rng.random() < 0.5 else [[0, "1"]]
 
 
-def linear(seed: int) -> Callable[[str | None, float], Any]:
-    """A network, its proof by `bounds`, perhaps `near` and `phase`, and `dual`."""
+SLOPES = "0", "1/2", "1", "3/2", "3"
+BELOW = "-1/2", "-1", "-3", "2"
+
+
+def linear(seed: int, texts: Sequence[str] = SLOPES) -> Callable[[str | None, float], Any]:
+    """A network, its proof by `bounds`, perhaps `near` and `phase`, and `dual` with such slopes."""
     rng = np.random.default_rng(seed)
     around = world(rng, lacks=False)
     sizes = [len(around["columns"]), *(int(rng.integers(1, 3)) for _ in range(int(rng.integers(0, 3)))), 1]
@@ -124,7 +129,7 @@ def linear(seed: int) -> Callable[[str | None, float], Any]:
     bounds = (
         [["bounds", *([k, n, theta[2 * i], theta[2 * i + 1]] for i, (k, n) in enumerate(hidden))]] if hidden else []
     )
-    slopes = [[k, n, pick(rng, "0", "1/2", "1", "3/2", "3")] for k, n in hidden if rng.random() < 0.7]
+    slopes = [[k, n, pick(rng, *texts)] for k, n in hidden if rng.random() < 0.7]
     strict = bool(rng.random() < 0.3)
     part = {
         "goal": [pick(rng, "1", "1/2", "1/3", "1/4", "1/8", "1/16", "3")],
@@ -227,6 +232,7 @@ def margins() -> Iterator[tuple[str, Any]]:
 
 
 DUALS = (0, 1, 2, 3, 5, 11, 17, 19, 22, 23, 26, 43, 55, 64, 90, 110, 150, 167)
+DUALS_BELOW = (2, 3, 5, 9, 11, 17, 19, 22, 23, 26, 43, 55, 64, 90, 110, 150)  # with slopes below 0
 PRICES = (0, 2, 4, 6, 8, 18, 22, 25, 42)
 
 
@@ -302,6 +308,18 @@ def measured() -> Iterator[tuple[str, Any]]:
             network([[[1.0]], [[-1.0]], [[1.0]]], [[-5.0], [2.0], [-9.0]]), at, [
                 ["bounds", [0, 0, free, free]], ["bounds", [1, 0, free, free]], dual("1"),
             ], {},
+        ),
+        "a slope below 0 of what counts for the goal": (
+            network([[[1.0]], [[1.0]]], [[-3.0], [-9.0]]), at,
+            [["bounds", [0, 0, free, free]], dual("1", slopes=[[0, 0, "-1"]])], {},
+        ),
+        "a slope below 0 of what counts against the goal": (
+            network([[[1.0]], [[-1.0]]], [[-3.0], [-5.0]]), at,
+            [["bounds", [0, 0, free, free]], dual("2", slopes=[[0, 0, "-1"]])], {},
+        ),
+        "a slope below 0 of what is on": (
+            network([[[1.0]], [[-1.0]]], [[1.0], [-5.0]]), at,
+            [["bounds", [0, 0, free, free]], dual("1", slopes=[[0, 0, "-1"]])], {},
         ),
         "the phase of one of three": (
             network([[[1.0, 1.0, -1.0]], [[1.0], [2.0], [3.0]]], [[-2.0, -3.0, 4.0], [-50.0]]), at, [
@@ -411,7 +429,10 @@ def closed() -> Iterator[tuple[str, Any]]:
 
 
 def drawn() -> Iterator[tuple[str, Any]]:
-    for kind, make, seeds in (("dual", linear, DUALS), ("prices", priced, PRICES)):
+    below = partial(linear, texts=BELOW)
+    for kind, make, seeds in (
+        ("dual", linear, DUALS), ("dual below 0", below, DUALS_BELOW), ("prices", priced, PRICES),
+    ):  # fmt: skip
         for seed in seeds:
             for word, data in twins(make(seed)):
                 yield f"{kind} {seed}: {word}", data

@@ -606,7 +606,7 @@ def test_the_bound_of_a_dual_lies_below_what_it_bounds(seed: int) -> None:
             share = Fraction(1, 4)
             part = {
                 "goal": [str(weight)],
-                "slopes": [[1, 0, str(Fraction(int(rng.integers(0, 30)), 8))]],
+                "slopes": [[1, 0, str(Fraction(int(rng.integers(-20, 30)), 8))]],
                 "phases": [[0, 0, str(push)]],
                 "largest": [[j, str(share)] for j in range(len(box))],
             }
@@ -644,7 +644,7 @@ def test_tightened_intervals_hold_every_point_against_the_claim(seed: int) -> No
                     k, n, int(rng.integers(2)), number(float(rng.choice([0.0, 0.5, 2.0]))),
                     {
                         "goal": [str(Fraction(int(rng.integers(0, 1 << 8)), 1 << 4))],
-                        "slopes": [[0, 0, str(Fraction(int(rng.integers(0, 30)), 8))]],
+                        "slopes": [[0, 0, str(Fraction(int(rng.integers(-20, 30)), 8))]],
                         "phases": [[0, 0, str(Fraction(int(rng.integers(0, 9)), 4))]],
                         "largest": [],
                     },
@@ -677,7 +677,7 @@ def test_a_relaxed_unit_lies_below_the_unit() -> None:
         low = (int(rng.integers(-50, 50)) << BOUND) // 7
         high = low + (int(rng.integers(0, 60)) << BOUND) // 7
         v = int(rng.integers(-9, 10))
-        t = [None, 0, one, int(rng.integers(1 << 62)) * 12][rng.integers(4)]
+        t = [None, 0, one, int(rng.integers(1 << 62)) * 12, -int(rng.integers(1 << 62)) * 12][rng.integers(5)]
         s, c = relaxed(v, low, high, t)
         for z in {low, high, *([0] if low < 0 < high else [])}:
             unit = (v * max(z, 0)) << 2 * SLOPE
@@ -694,6 +694,10 @@ def test_a_relaxed_unit_is_exact_where_it_can_be() -> None:
     assert relaxed(7, -5 * whole, 1, one) == (7 * one * one, 0)
     # The chord from (-4, 0) to (4, 4).
     assert relaxed(-8, -4 * whole, 4 * whole, None) == (-4 * one * one, -16 * one * one)
+    # Below 0 the chord counts once more for each 1 of the slope: of a >= 0, and of a <= chord(z).
+    assert relaxed(8, -4 * whole, 4 * whole, -one) == (-4 * one * one, -16 * one * one)
+    assert relaxed(-8, -4 * whole, 4 * whole, -one) == (-8 * one * one, -32 * one * one)
+    assert relaxed(8, 2 * whole, 4 * whole, -one) == (-8 * one * one, 0)
 
 
 @pytest.mark.parametrize("unit", [(-1, 0), (-2, 0), (1, 0), (0, -1), (0, 2), (True, 0), (0, None)])

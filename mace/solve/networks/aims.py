@@ -102,11 +102,11 @@ def aims(
             y = multipliers(d, root.basis.free, len(root.x)) * root.scale
             theta = y[found.ball] if found.ball >= 0 else 0.0
             push = y[found.few] if found.few >= 0 else 0.0
-            goal, y1, mu, share = dual_of(found, y, G, theta)
+            goal, lines, mu, share = dual_of(found, y, G, theta)
             slope = np.zeros((H, N))
             bound = dual_bound(
-                theta, (layer, unit), way, goal, y1, mu, share * axes[5], (push, most), C, than, axes, net, hull, units,
-                slope, weight,
+                theta, (layer, unit), way, goal, lines, mu, share * axes[5], (push, most), C, than, axes, net, hull,
+                units, slope, weight,
             )  # fmt: skip
             made.bound[end, unit] = bound - theta * limit
             made.theta[end, unit], made.changes[end, unit] = theta, push

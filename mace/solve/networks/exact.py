@@ -242,9 +242,9 @@ def _below_relus(
             z[i] = x
         elif x or (layer, i) in multipliers.slopes:
             t = multipliers.slopes.get((layer, i), Fraction(0))
-            up = abs(x) * t.numerator // t.denominator  # the multiplier of a >= z
-            z[i] = up
-            over = up - x  # the multiplier of a <= chord(z)
+            up = abs(x) * abs(t.numerator) // t.denominator  # the multiplier of a >= z, or, below 0, of a >= 0
+            z[i] = up if t >= 0 else 0
+            over = up - x if t >= 0 else up + max(-x, 0)  # the multiplier of a <= chord(z)
             if over > 0 and low[i] >= 0:  # the chord is the line itself
                 z[i] -= over
             elif x < 0 or over > 0:

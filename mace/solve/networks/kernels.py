@@ -236,8 +236,20 @@ def derive(q: float, axes: Axes, net: Net, hull: Hull, units: Units, wanted: Arr
 
 
 @lean
+def slope_of(v: float, below: float, above: float) -> float:
+    """The slope t of a ReLU with the coefficient v, by the multipliers of its lines a >= z and a <= chord(z).
+
+    What the line above has beyond what the one below makes of it says that z >= l, which a slope below 0 tells.
+    """
+    size, implied = abs(v), max(below - v, 0.0)
+    more = above - implied
+    wanted = -(above - max(-v, 0.0)) if more > below + 1e-9 * (size + above) else below
+    return wanted / size if size > 1e-14 * abs(wanted) else 0.0
+
+
+@lean
 def through_units(
-    layer: int, v: Array, z: Array, y1: Array, mu: Array, slope: Array, weight: Array, net: Net, units: Units,
+    layer: int, v: Array, z: Array, lines: Array, mu: Array, slope: Array, weight: Array, net: Net, units: Units,
     constant: float,
 ) -> float:  # fmt: skip
     """From the coefficients v of the outputs of a layer's units to those of their inputs, written to z (zeros before).
@@ -256,15 +268,15 @@ def through_units(
         elif low >= 0.0:
             z[i] = v[i]
         else:
-            if y1[layer, i] >= 0.0:
-                slope[layer, i] = y1[layer, i] / abs(v[i]) if abs(v[i]) > 1e-14 * y1[layer, i] else 0.0
+            if lines[0, layer, i] >= 0.0:
+                slope[layer, i] = slope_of(v[i], lines[0, layer, i], lines[1, layer, i])
             t = slope[layer, i]
-            if v[i] >= 0.0:
-                z[i] = v[i] * t
-                over = v[i] * (t - 1.0) if t > 1.0 else 0.0
+            if t >= 0.0:
+                z[i] = abs(v[i]) * t
+                over = z[i] - v[i]
             else:
-                z[i] = -v[i] * t
-                over = -v[i] * (1.0 + t)
+                z[i] = 0.0
+                over = abs(v[i]) * -t + max(-v[i], 0.0)
             if over > 0.0:
                 steep = high / (high - low)
                 z[i] -= over * steep
@@ -302,7 +314,7 @@ def over_axes(k: Array, theta: float, push: float, share: Array, axes: Axes, hul
 
 @compiled
 def dual_bound(
-    theta: float, aim: tuple[int, int], way: float, goal: Array, y1: Array, mu: Array, share: Array,
+    theta: float, aim: tuple[int, int], way: float, goal: Array, lines: Array, mu: Array, share: Array,
     count: tuple[float, float], C: Array, than: Array, axes: Axes, net: Net, hull: Hull, units: Units, slope: Array,
     weight: Array,
 ) -> float:  # fmt: skip
@@ -311,7 +323,8 @@ def dual_bound(
     theta:  what the distance counts: 1, or 0 for a claim about every distance.
     aim:    the layer and the place of a unit whose input counts `way` times beside it; `NOWHERE` where there is none.
     goal:   multipliers of the comparisons, and of what rules make hold.
-    y1:     (H, N) multipliers of a >= z, from which t = y1 / |v| follows; if negative, t is read from `slope`.
+    lines:  (2, H, N) multipliers of a >= z and of the lines above, from which t follows; if negative, t is read from
+            `slope`.
     share:  (J,) multipliers of the largest change, in cost, not divided by gamma.
     count:  the multiplier of how many features change, and how many may.
     """
@@ -331,7 +344,7 @@ def dual_bound(
             constant += z[o] * B[layer + 1, o]
         v = W[layer + 1] @ z
         z = np.zeros(N)
-        constant = through_units(layer, v, z, y1, mu, slope, weight, net, units, constant)
+        constant = through_units(layer, v, z, lines, mu, slope, weight, net, units, constant)
         if layer == aim[0]:
             z[aim[1]] += way
     for o in range(N):
@@ -353,7 +366,8 @@ def without_each(
     """What multipliers prove (`dual_bound`) when one end of a hidden unit's bounds is as in `before`: for each of some
     ends, shape (E, 3): 0 for the lower or 1 for the upper one, layer, unit.
     """
-    found, none, weight = np.empty(len(ends)), np.full_like(slope, -1.0), np.empty_like(slope)
+    found, weight = np.empty(len(ends)), np.empty_like(slope)
+    none = np.full((2, *slope.shape), -1.0)
     for e in range(len(ends)):
         here, there = (units[0], before[0]) if ends[e, 0] == 0 else (units[1], before[1])
         place = (ends[e, 1], ends[e, 2])

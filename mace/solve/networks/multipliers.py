@@ -57,7 +57,7 @@ def packed(numbers: Numbers, found: Rough, units: Units, most: float = 1.0) -> M
     goal, prices = goal[: len(goal) - len(lines)], goal[len(goal) - len(lines) :]
     relu = net.relu[:, None]
     # Where it may be that l >= 0, an absent slope would mean 1.
-    needed = relu & (units.L < 0) & (units.U > 0) & ((slope > 0) | (units.L + 2 * net.rough >= -NEAR_ZERO))
+    needed = relu & (units.L < 0) & (units.U > 0) & ((slope != 0) | (units.L + 2 * net.rough >= -NEAR_ZERO))
 
     shares = {j: _fraction(s) for j, s in enumerate(share.tolist()) if s > 0}
     if math.fsum(share[share > 0]) >= most:  # else the exact sum is less, too

@@ -317,7 +317,7 @@ def short(search: Search, node: Node, q: Fraction | None, units: Units) -> Dual 
 def one_part(search: Search, node: Node, k: int, q: Fraction | None, units: Units) -> Multipliers | None:
     n, part = search.numbers, search.numbers.parts[k]
     want = 0.0 if q is None else search.enough(q)
-    weight, none = np.zeros_like(units.L), np.full_like(units.L, -1.0)
+    weight, none = np.zeros_like(units.L), np.full((2, *units.L.shape), -1.0)
     for bits in BITS:
         dual = node.duals[k]
         goal, slope, mu, share = (rounded(values, bits) for values in (dual.goal, dual.slope, dual.mu, dual.share))

@@ -103,10 +103,10 @@ def multipliers(d: Array, free: Array, m: int) -> Array:
 
 
 class Dual(NamedTuple):
-    """Multipliers of comparisons and rules, lines y1 (H, N), phases (H, N) and axes (J,), see `dual_bound`."""
+    """Multipliers of comparisons and rules, lines (2, H, N), phases (H, N) and axes (J,), see `dual_bound`."""
 
     goal: Array
-    y1: Array
+    lines: Array
     mu: Array
     share: Array
 
@@ -116,11 +116,12 @@ def dual_of(found: Program, y: Array, G: int, most: float) -> Dual:
     """The multipliers of a program's rows; the shares of the axes are together at most `most`."""
     H, N = found.hidden.shape
     J = len(found.ends)
-    y1, mu, share = np.zeros((H, N)), np.zeros((H, N)), np.zeros(J)
+    lines, mu, share = np.zeros((2, H, N)), np.zeros((H, N)), np.zeros(J)
     for layer in range(H):
         for i in range(N):
             if found.lower[layer, i] >= 0:
-                y1[layer, i] = y[found.lower[layer, i]]
+                lines[0, layer, i] = y[found.lower[layer, i]]
+                lines[1, layer, i] = y[found.lower[layer, i] + 1]
             if found.fixed[layer, i] >= 0:
                 mu[layer, i] = y[found.fixed[layer, i]]
     total = 0.0
@@ -130,7 +131,7 @@ def dual_of(found: Program, y: Array, G: int, most: float) -> Dual:
             total += share[j]
     if total > most:
         share *= most / total
-    return Dual(y[:G].copy(), y1, mu, share)
+    return Dual(y[:G].copy(), lines, mu, share)
 
 
 @compiled
@@ -203,17 +204,17 @@ def relax(
     status, y = end.ended.status, end.y
     if status == EMPTY:
         y = y + end.ray * (max(2.0 * cutoff - end.ended.objective, 1.0) / end.ended.violation) if distance else end.ray
-    goal, y1, mu, share = dual_of(found, y, len(than) + len(need), 1.0)
+    goal, lines, mu, share = dual_of(found, y, len(than) + len(need), 1.0)
     push = y[found.few] if found.few >= 0 else 0.0
-    if y1.size > 0 and y1.max() > 0.0:
+    if lines.size > 0 and lines.max() > 0.0:
         # A slope is a share of the coefficient above it, which is 0 where no comparison counts.
         for g in range(len(than)):
-            goal[g] = max(goal[g], 1e-7 * y1.max())
+            goal[g] = max(goal[g], 1e-9 * lines.max())
     slope, weight = np.zeros((H, N)), np.zeros((H, N))
     for j in range(J):
         share[j] *= peak[j]
     bound = dual_bound(
-        1.0 if distance else 0.0, NOWHERE, 0.0, goal, y1, mu, share, (push, most), C, than, axes, net, hull, units,
+        1.0 if distance else 0.0, NOWHERE, 0.0, goal, lines, mu, share, (push, most), C, than, axes, net, hull, units,
         slope, weight,
     )  # fmt: skip
     for j in range(J):

@@ -98,7 +98,7 @@ def _end(
 
 def proved(frame: Frame, hull: Hull, units: Units, tight: Tight, limit: float) -> float:
     """A lower bound of a unit's input (end 0), or of minus it, over what is left of a node within the limit."""
-    way, none, into = 1.0 - 2.0 * tight.end, np.full_like(units.L, -1.0), np.empty_like(units.L)
+    way, none, into = 1.0 - 2.0 * tight.end, np.full((2, *units.L.shape), -1.0), np.empty_like(units.L)
     peak, arrays = frame.numbers.axes.peak, (plain(frame.numbers.axes), plain(frame.numbers.net))
     found = [
         dual_bound(

@@ -1,0 +1,45 @@
+"""Multipliers of networks: what they prove is what the linear program of their node says, and that exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from mace.solve.networks.kernels import plain
+from mace.solve.networks.multipliers import Rough, packed
+from mace.solve.networks.program import program
+from mace.solve.networks.search import Search
+from mace.solve.networks.simplex import OPTIMAL
+from mace.solve.protocol import Gap, Limits
+from mace.solve.witnesses import Witnesses
+from tests.oracles.test_networks import drawn
+
+
+@pytest.mark.parametrize("spec", ["l1", "linf"])
+def test_multipliers_prove_what_the_linear_program_of_a_node_says_whatever_its_units_are_narrowed_to(spec: str) -> None:
+    rng, beyond, compared = np.random.default_rng(7), 0, 0
+    for seed in range(12):
+        search = Search(Witnesses(drawn((8, 8), seed, spec)), Gap(), Limits(), None, False)
+        node, (part, *_) = search.first_node(), search.numbers.parts
+        search.derive(node, -1.0, node.units)
+        low, high, _ = node.units
+        width = high - low
+        unsettled = (low < 0) & (high > 0)
+        low[unsettled] = np.minimum(low + rng.random(low.shape) * width / 2, -1e-3 * width)[unsettled]
+        high[unsettled] = np.maximum(high - rng.random(low.shape) * width / 2, 1e-3 * width)[unsettled]
+        arrays = search.arrays, (plain(node.hull), plain(node.units))
+        made = program(part.C, part.than, *arrays[0], *arrays[1], True, -1.0, search.most)
+        ends = [(0.0, end if end < 1e290 else None) for end in made.top]
+        known = linprog(made.cost, made.T, made.b, bounds=ends)
+        found = search.solve(node, part)
+        if known.status != 0 or found.status != OPTIMAL:
+            continue
+        assert found.bound == pytest.approx(known.fun + made.start, rel=1e-5, abs=1e-6)
+        rough = Rough(found.goal, found.slope, found.mu, found.share, found.changes)
+        packed_ones = packed(search.numbers, rough, node.units)
+        proved = search.exact.bound(0, packed_ones, node.box, node.units.phase, low, high, search.widest * 2)
+        assert proved is None or float(proved) == pytest.approx(found.bound, rel=1e-5, abs=1e-6)
+        compared += 1
+        beyond += int((found.slope < 0).any())
+    assert compared > 6 and beyond > 0

@@ -7,7 +7,8 @@ Promise: none is needed, since the checker verifies what is written. Boxes are c
 in the prover's own arrays, where they are a little wider than a checker finds them.
 How: the prover derives every bound anew where a leaf does not close without. Most of them change nothing there. So only
 those are written without which the leaf would stay open: in the order of what each loses alone, as many are left out as
-the room between the leaf's bound and the claim allows. What leaves have from above is written once, at the root.
+the room between the leaf's bound and the claim allows. What leaves have from above is written once, at the root; and
+of what tightens a node, and of the phases that follow, what a leaf rests on (`ends.py`), which is about half.
 The other road is `mace.proofs.convert`, which needs the statement alone and no compiled code.
 """
 
@@ -21,15 +22,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mace.base.exact import above
+from mace.certify.ends import ROOT, Items, Reads, Sources
 from mace.problem.distance import Norm
-from mace.problem.proof import Bounds, Dual, Leaf, Multipliers, Phase, Proof, ProofNode, Split, Tighten
+from mace.problem.proof import Bounds, Dual, End, Leaf, Multipliers, Phase, Proof, ProofNode, Split, Tighten
 from mace.problem.question import Question
-from mace.solve.networks.kernels import INFINITY, NOWHERE, derive, dual_bound, plain, without_each
+from mace.solve.networks.kernels import INFINITY, NOWHERE, derive, dual_bound, ends_read, plain, without_each
 from mace.solve.networks.model import Array, Units
 from mace.solve.networks.multipliers import Rough, Tight, at_zero, goal_of
 from mace.solve.networks.nodes import Frame
 from mace.solve.networks.nodes import Node as State
-from mace.solve.networks.tighten import narrow
+from mace.solve.networks.tighten import crossed, narrow
 from mace.solve.warm import about_layers, solved
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box
@@ -40,7 +42,6 @@ ROOM = 2.0**-20
 ROUNDS = 3  # of leaving ends out, as what several lose together is not what each loses alone
 NARROWER = 1e-9  # relative to 1 + its size: an end that moves by less is not written
 TIED = 1e-9  # relative to 1 + its size: where a unit's ends differ by less, in size, a checker is told its line below
-CANCELLED = 2.0**-40  # of what a unit's coefficient is a sum of: less may be of either sign, of which floats lost it
 CROSSED = 1e-9  # by how much a lower end exceeds the upper one where there is no point for certain
 
 
@@ -76,12 +77,14 @@ def of_network(
     first, unbounded = len(made.nodes), made.root.units
     made.root.units, prices = made.derived(made.root, made.everything)
     bounded = Units(*map(np.copy, made.root.units))
-    if not made.walk(proof, write, look):
+    if not made.walk(proof, look):
         return None
+    rest, used = made.rested(first)
     kept = made.narrower(unbounded, bounded)
     for layer in range(made.shape[1] - 1, 0, -1):
-        made.used[:, :layer] |= (made.used & kept)[:, layer].any()
-    return made.nodes[:first] + made.bounds_node(made.used & kept, Derived(bounded, prices)) + made.nodes[first:]
+        used[:, :layer] |= (used & kept)[:, layer].any()
+    known = made.nodes[:first] + made.bounds_node(used & kept, Derived(bounded, prices))
+    return [node if isinstance(node, list) else write(node) for node in known + rest]
 
 
 @cache
@@ -103,8 +106,25 @@ class Derived(NamedTuple):
     prices: Array
 
 
+class Place(NamedTuple):
+    """A state that the walk comes to later, and what its intervals come from.
+
+    empty: the item without which it would not be empty: of the side of a phase that a narrowed end rules out.
+    crossed: the unit whose ends leave nothing between them.
+    """
+
+    state: State
+    sources: Sources
+    empty: int | None = None
+    crossed: tuple[int, int] | None = None
+
+
 class Elaboration:
-    """What is known of one proof. Ends of hidden units are arrays (2, H, N): lower and upper ones of H layers of N."""
+    """What is known of one proof. Ends of hidden units are arrays (2, H, N): lower and upper ones of H layers of N.
+
+    nodes: as they are written, or as the prover has them where that is left to the end.
+    of_node: the items that nodes stand for: one for each end of a `Tighten`, else one.
+    """
 
     def __init__(self, question: Question, claim: Fraction | None) -> None:
         self.frame = Frame(Witnesses(question))
@@ -115,53 +135,111 @@ class Elaboration:
         self.sizes = np.abs(self.numbers.net.W)
         self.reach = -1.0 if claim is None else float(claim) * (1 + 1e-12)
         self.shape = (2, *self.numbers.net.B[1:].shape)
-        self.everything = np.ones(self.shape, np.bool_)
-        self.used = np.zeros(self.shape, np.bool_)  # the ends that some leaf has from the root
-        self.nodes: list[list[Any]] = []
+        self.everything, self.no_phases = np.ones(self.shape, np.bool_), np.zeros(self.shape[1:], np.bool_)
+        self.items = Items(self.shape)
+        self.nodes: list[list[Any] | ProofNode] = []
+        self.of_node: dict[int, list[int]] = {}
         self.inside: Box | None = None  # the box that was cut to the ball last
         self.root = self.frame.first_node()
         self.root.units = Units(np.full(self.shape[1:], -1e300), np.full(self.shape[1:], 1e300), self.root.units.phase)
 
-    def walk(self, proof: Proof, write: Callable[[ProofNode], list[Any]], look: Callable[[], None]) -> bool:
-        """Write the nodes of a proof, with what leaves need; False where this road does not lead to its end."""
-        todo, renewed = [self.root], False
+    def walk(self, proof: Proof, look: Callable[[], None]) -> bool:
+        """Gather the nodes of a proof, with what leaves need; False where this road does not lead to its end."""
+        todo, renewed = [Place(self.root, Sources.of_root(self.shape))], False
         for node in proof:
             look()
             if isinstance(node, Bounds):
                 renewed = True
                 continue
-            state = todo.pop()
+            place = todo.pop()
             if isinstance(node, Tighten):
-                self.tightened(state, node, renewed)
-                todo.append(state)
+                todo.append(self.tightened(place, node, renewed))
                 renewed = False
             elif isinstance(node, Split | Phase):
                 if renewed:
                     return False
-                todo += [self.frame.child(state, node, side) for side in (1, 0)]
+                todo += self.children(place, node)
             elif isinstance(node, Dual) or renewed:
-                if not self.near(state):
+                if not self.near(place.state):
                     node = Leaf("distance")
                 else:
-                    asked = self.asked(node) if isinstance(node, Dual) else []
-                    self.nodes += self.leaf(state, asked, renewed)
+                    asked = self.asked(node.parts) if isinstance(node, Dual) else []
+                    self.nodes += self.leaf(place, asked, renewed)
                 renewed = False
-            self.nodes.append(write(node))
+            elif isinstance(node, Leaf) and node.rule == "empty":
+                self.nothing(place)
+            self.nodes.append(node)
         return not todo and not renewed
 
-    def tightened(self, state: State, node: Tighten, renewed: bool) -> None:
+    def tightened(self, place: Place, node: Tighten, renewed: bool) -> Place:
         """Narrow a state's bounds as the node says, in place, and write what it reads from before."""
+        (state, *_), sources = place, place.sources.copy()
         self.near(state)
         if renewed:
             known = self.derived(state, self.everything)
             kept = self.narrower(state.units, known.units)
+            self.items.want(Reads(before(kept), self.no_phases), sources)
             self.nodes += self.bounds_node(kept, known)
             state.units = known.units
-        self.used[:] = True
+            sources.ends[kept] = ROOT
         assert self.claim is not None
+        items, unit = [], None
         for end in node.ends:
             tight = Tight(end.layer, end.unit, end.end, end.theta, tuple(map(self.rough, end.parts)))
-            narrow(self.frame, state.hull, state.units, tight, above(self.claim))
+            items.append(self.items.add(self.reads(state.units, self.asked(end.parts), end), sources))
+            if narrow(self.frame, state.hull, state.units, tight, above(self.claim)):
+                sources.ends[end.end, end.layer, end.unit] = items[-1]
+                unit = (end.layer, end.unit) if crossed(state.units, tight) else None
+        self.of_node[len(self.nodes)] = items
+        return Place(state, sources, None, unit)
+
+    def children(self, place: Place, node: Split | Phase) -> list[Place]:
+        """The two sides of a split, the first one last; of a phase one may be empty, by an end that was narrowed."""
+        state, sources, *_ = place
+        sides = [self.frame.child(state, node, side) for side in (0, 1)]
+        if isinstance(node, Split):
+            return [Place(side, sources) for side in reversed(sides)]
+        unit, kept = (node.layer, node.unit), sources.copy()
+        settled = int(state.units.phase[unit])
+        if not settled:
+            made = []
+            for side in (1, 0):
+                own = sources.copy()
+                own.ends[1 - side][unit] = ROOT
+                made.append(Place(sides[side], own))
+            return made
+        ends = np.zeros(self.shape, np.bool_)
+        ends[0 if settled > 0 else 1][unit] = True
+        item = self.items.add(Reads(ends, self.no_phases), sources)
+        self.of_node[len(self.nodes)] = [item]
+        kept.phases[unit] = item
+        return [Place(sides[side], kept, item if side == (settled < 0) else None) for side in (1, 0)]
+
+    def nothing(self, place: Place) -> None:
+        """Want what says that a state is empty: its box, a narrowed end, two ends that have crossed, or anything."""
+        state, sources, empty, unit = place
+        if empty is not None:
+            self.of_node[len(self.nodes)] = [empty]
+        elif all(side[0] <= side[1] if isinstance(side, tuple) else side for side in state.box):
+            ends = self.everything.copy()
+            if unit is not None:
+                ends[:] = False
+                ends[:, *unit] = True
+            self.items.want(Reads(ends, self.no_phases), sources)
+
+    def rested(self, first: int) -> tuple[list[list[Any] | ProofNode], Array]:
+        """The nodes from a number on, without what nothing rests on, and the ends that are read from the root."""
+        needed, found = self.items.needed(), list[list[Any] | ProofNode]()
+        for number, node in enumerate(self.nodes[first:], first):
+            items = self.of_node.get(number)
+            if items is None:
+                found.append(node)
+            elif isinstance(node, Tighten):
+                ends = tuple(end for end, item in zip(node.ends, items, strict=True) if needed[item])
+                found += [Tighten(ends)] if ends else []
+            elif needed[items[0]]:
+                found.append(node)
+        return found, self.items.used
 
     def near(self, state: State) -> bool:
         """Cut a state's box to the ball, and say so; False if it has no point that is near enough."""
@@ -214,28 +292,30 @@ class Elaboration:
 
     # ------------------------------------------------------------------------------------------ leaves
 
-    def leaf(self, state: State, asked: list[PartMultipliers], renewed: bool) -> list[list[Any]]:
+    def leaf(self, place: Place, asked: list[PartMultipliers], renewed: bool) -> list[list[Any]]:
         """The `bounds` node that a leaf needs, if any.
 
         asked:   its multipliers; empty for the leaf `empty`. renewed: whether the prover derived bounds anew for it.
         """
+        state, sources, *_ = place
         kept, known = np.zeros(self.shape, np.bool_), Derived(state.units, np.zeros(0))
+        reads = Reads(np.zeros(self.shape, np.bool_), self.no_phases)
         if renewed and asked:
             kept, known = self.needed(state, asked)
         elif renewed:
             known = self.derived(state, self.everything)
-            crossed = np.stack([known.units.L > known.units.U + CROSSED] * 2)
-            used = crossed | before(crossed)
-            kept = used & self.narrower(state.units, known.units)
-            self.used |= used & ~kept
+            beyond = np.stack([known.units.L > known.units.U + CROSSED] * 2)
+            reads = Reads(beyond | before(beyond), self.no_phases)
+            kept = reads.ends & self.narrower(state.units, known.units)
         if asked:
-            self.used |= (self.read(state, known.units, asked) | before(kept)) & ~kept
+            reads = self.reads(known.units, asked)
+        self.items.want(reads._replace(ends=(reads.ends | before(kept)) & ~kept), sources)
         return self.bounds_node(kept, known)
 
-    def asked(self, dual: Dual) -> list[PartMultipliers]:
-        """The multipliers of a leaf as arrays."""
+    def asked(self, parts: tuple[Multipliers, ...]) -> list[PartMultipliers]:
+        """The multipliers of a leaf, or of an end, as arrays."""
         peak, found = self.numbers.axes.peak, []
-        for part, known in zip(dual.parts, self.numbers.parts, strict=True):
+        for part, known in zip(parts, self.numbers.parts, strict=True):
             goal, slope, mu, share, changes = self.rough(part)
             given = np.zeros(self.shape[1:], np.bool_)
             given[tuple(np.array([*part.slopes], np.int64).reshape(-1, 2).T)] = True
@@ -260,9 +340,9 @@ class Elaboration:
         known = self.derived(state, self.everything)
         kept = self.narrower(state.units, known.units)
         now, least = self.proved(state, known.units, asked), ROOM * (1 + float(self.claim or 0))
-        if (now < least).any() or self.cancels(state, known.units, asked):
+        if (now < least).any() or self.cancels(known.units, asked):
             # So little may be lost that floats do not see it: only what is not read is left out.
-            used = self.read(state, known.units, asked)
+            used = self.reads(known.units, asked).ends
             return kept & (used | before(used)), known
         for _ in range(ROUNDS):
             ends = np.ascontiguousarray(np.argwhere(kept))  # in one layout, which is compiled for, however many
@@ -321,41 +401,39 @@ class Elaboration:
         ]  # fmt: skip
         return np.array(found) - float(self.claim or 0)
 
-    def cancels(self, state: State, units: Units, asked: list[PartMultipliers]) -> bool:
-        """Whether any coefficients are `unclear`."""
-        weight = np.zeros(self.shape[1:])
-        return any(self.unclear(state, known, part, weight).any() for known in self.ways(units) for part in asked)
+    def cancels(self, units: Units, asked: list[PartMultipliers]) -> bool:
+        """Whether any coefficient is a sum that cancels, so that a checker may see one of another sign than floats do.
 
-    def unclear(self, state: State, units: Units, part: PartMultipliers, weight: Array) -> Array:
-        """The units (H, N) whose coefficients may be less than 0, or not 0, to a checker, although floats know of none:
-        what they are sums of cancels. Without a bound of such a unit next to nothing is any number.
-
-        weight: takes the coefficients, in floats.
+        Without a bound of such a unit next to nothing is any number.
         """
-        self.least(state, units, [part], weight)
-        net, (low, high, _) = self.numbers.net, as_read(units, part)
-        found = np.zeros(self.shape[1:], np.bool_)
-        size = part.goal[: len(part.than)] @ np.abs(part.C)
-        for layer in range(len(net.size) - 1, -1, -1):
-            size = self.sizes[layer + 1] @ size
-            if net.relu[layer]:
-                found[layer] = (size > 0) & (np.abs(weight[layer]) <= CANCELLED * size)
-                line = np.abs(part.slope[layer]) + ((weight[layer] < 0) | found[layer])
-                size = size * np.where(high[layer] <= 0, 0.0, np.where(low[layer] >= 0, 1.0, line)) + part.mu[layer]
-        return found
+        found = np.zeros(self.shape, np.bool_)
+        return any(self.mark(known, part, found) for known in self.ways(units) for part in asked)
 
-    def read(self, state: State, units: Units, asked: list[PartMultipliers]) -> Array:
-        """The ends that a leaf's bound depends on: those that decide a unit, or that a line above it goes through."""
-        weight, found = np.zeros(self.shape[1:]), np.zeros(self.shape, np.bool_)
+    def reads(self, units: Units, asked: list[PartMultipliers], end: End | None = None) -> Reads:
+        """What a leaf's bound depends on, or an end that is narrowed."""
+        found, phases = np.zeros(self.shape, np.bool_), self.no_phases
         for known in self.ways(units):
-            off = known.U <= 0
             for part in asked:
-                unclear = self.unclear(state, known, part, weight)
-                on = (as_read(known, part)[0] >= 0) & ~off
-                below = (weight < 0) | unclear
-                line = ~on & ~off & (below | (part.slope > 1) | (part.slope < 0))
-                found |= np.stack([on & ((weight != 0) | unclear) | line, off & (below | (part.slope != 0)) | line])
-        return found
+                self.mark(known, part, found, end)
+                phases = phases | (part.mu > 0)
+        return Reads(found, phases)
+
+    def mark(self, units: Units, part: PartMultipliers, found: Array, end: End | None = None) -> bool:
+        """Mark the ends that one part's multipliers depend on, in place; whether a unit is in doubt (`ends_read`)."""
+        aim, way = NOWHERE if end is None else (end.layer, end.unit), 0.0 if end is None else 1.0 - 2.0 * end.end
+        return ends_read(
+            aim,
+            way,
+            part.goal,
+            part.slope,
+            part.given,
+            part.mu,
+            part.C,
+            self.sizes,
+            self.arrays[1],
+            plain(units),
+            found,
+        )
 
 
 def as_read(units: Units, part: PartMultipliers) -> Units:

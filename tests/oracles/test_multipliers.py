@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from mace.solve.networks.kernels import plain
+from mace.solve.networks.kernels import NOWHERE, dual_bound, ends_read, plain
+from mace.solve.networks.model import Units
 from mace.solve.networks.multipliers import Rough, packed
 from mace.solve.networks.program import program
 from mace.solve.networks.search import Search
@@ -43,3 +44,38 @@ def test_multipliers_prove_what_the_linear_program_of_a_node_says_whatever_its_u
         compared += 1
         beyond += int((found.slope < 0).any())
     assert compared > 6 and beyond > 0
+
+
+@pytest.mark.parametrize("aimed", [False, True])
+def test_ends_that_are_not_read_may_be_as_wide_as_they_like(aimed: bool) -> None:
+    rng, read, unread = np.random.default_rng(3), 0, 0
+    for seed in range(30):
+        search = Search(Witnesses(drawn((8, 8), seed, "l1")), Gap(), Limits(), None, False)
+        node, (part, *_), net = search.first_node(), search.numbers.parts, search.numbers.net
+        low, high, phase = node.units
+        middle, width = rng.normal(size=low.shape) * 2, rng.random(low.shape) * 3
+        low[:], high[:] = middle - width, middle + width
+        aim, way = (
+            ((int(rng.integers(2)), int(rng.integers(8))), float(rng.choice([1, -1]))) if aimed else (NOWHERE, 0.0)
+        )
+        slope = rng.choice([-0.5, 0.0, 0.0, 0.3, 1.0, 1.0, 1.5], low.shape)
+        mu, given = np.where(rng.random(low.shape) < 0.2, 1.0, 0.0), slope != 0.0
+        phase[:] = np.where(mu > 0, rng.choice([-1, 1], low.shape), 0)
+        goal, found = rng.random(len(part.than)), np.zeros((2, *low.shape), np.bool_)
+        sizes = np.abs(net.W)
+        assert not ends_read(
+            aim, way, goal, slope, given, mu, part.C, sizes, search.arrays[1], plain(node.units), found
+        )
+        wider = Units(np.where(found[0], low, low - 50.0), np.where(found[1], high, high + 50.0), phase)
+        bounds = [
+            dual_bound(
+                1.0, aim, way, goal, np.full((2, *low.shape), -1.0), mu, np.zeros(len(net.W0)), (0.0, search.most),
+                part.C, part.than, *search.arrays, plain(node.hull),
+                plain(units._replace(L=np.where(given & (units.L >= 0), -1e-300, units.L))), slope.copy(),
+                np.zeros(low.shape),
+            )
+            for units in (node.units, wider)
+        ]  # fmt: skip
+        assert bounds[0] == pytest.approx(bounds[1], rel=1e-12)
+        read, unread = read + int(found.sum()), unread + int((~found).sum())
+    assert read > 100 and unread > 100

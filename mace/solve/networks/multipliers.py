@@ -101,7 +101,14 @@ def goal_of(numbers: Numbers, found: Multipliers) -> Array:
 
 
 def rounded(values: Array, bits: int) -> Array:
-    """Each number with this many leading bits, and 0 for what is too small to matter."""
+    """Each number with this many leading bits, rounded down, and 0 for what is too small to matter."""
     mantissa, exponent = np.frexp(values)
     kept = np.ldexp(np.floor(np.ldexp(mantissa, bits)), exponent - bits)
+    return np.where(np.abs(values) < LEAST, 0.0, kept)
+
+
+def nearest(values: Array, bits: int) -> Array:
+    """The same, rounded to the nearest: a slope of nearly 1 is 1."""
+    mantissa, exponent = np.frexp(values)
+    kept = np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
     return np.where(np.abs(values) < LEAST, 0.0, kept)

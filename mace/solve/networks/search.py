@@ -41,7 +41,7 @@ WORTH = 0.1  # of what is missing to the target: tightening that gains more was 
 TRUSTED = 3  # times that tightening a node may be in vain, more than it is not: then no more are tightened
 SHELLS = 10  # halvings of the known distance, among which the first ball is looked for
 SEARCHING = 0.5  # of the time left, again and again; the rest is for writing the proof, and for the checker
-READING, COPYING = 24, 2  # times as long as to write a proof does a checker take, and where none has to read it
+READING, COPYING = 12, 2  # times as long as to write a proof does a checker take, and where none has to read it
 # Seconds a weight that a checker, a process of its own before a network of so many, takes to read the model; it reads
 # two proofs, the second of which is that of a lower bound.
 MODEL, LARGE, PROOFS = 8e-6, 3000, 2

@@ -20,16 +20,17 @@ from mace.base.exact import above
 from mace.problem.proof import End, Leaf, Phase, Proof, Tighten
 from mace.solve.networks.aims import Aims, aims
 from mace.solve.networks.kernels import WIDER, dual_bound, plain
-from mace.solve.networks.model import Hull, Units
-from mace.solve.networks.multipliers import Rough, Tight, packed, rounded
+from mace.solve.networks.model import Array, Hull, Units
+from mace.solve.networks.multipliers import Rough, Tight, nearest, packed, rounded
 from mace.solve.networks.nodes import CELL, Frame, Node
 
 AT_ONCE = 32  # units, between which the clock is looked at; fewer of a wide layer, where each takes a tenth of a second
 PIVOTS = 200  # for both ends of a unit, about
 BITS = (10, 20, 53)
 KEPT = 0.95  # of what an end gains: so much has to be left when its multipliers are rounded
-GAINS = 0.01  # of a unit's interval: an end that gains less is left as it was
+GAINS = 0.02  # of a unit's interval: an end that gains less is left as it was
 NEAR = 1e-7  # an end so near to 0 may lie on the other side of it for a checker, so that it is left as it was
+NOTHING = 1e-9  # of the largest of some shares: less is what rounding leaves of 0
 CROSSED = 1e-6  # of 1 + its size: a lower end so far above the upper one is above it for a checker, too
 
 
@@ -86,14 +87,19 @@ def _end(
     off = node.units.U <= NEAR
     for bits in BITS:
         parts = tuple(
-            Rough(rounded(one.goal, bits), np.where(off, 0.0, rounded(one.slope, bits)), rounded(one.mu, bits),
-                    rounded(one.share, bits), float(rounded(np.array(one.changes), bits)))
+            Rough(rounded(one.goal, bits), np.where(off, 0.0, nearest(one.slope, bits)), rounded(one.mu, bits),
+                    rounded(_heard(one.share), bits), float(rounded(np.array(one.changes), bits)))
             for one in here
         )  # fmt: skip
         tight = Tight(layer, unit, end, theta, parts)
         if proved(frame, node.hull, node.units, tight, limit) - old >= KEPT * gained:
             return tight
     return None
+
+
+def _heard(shares: Array) -> Array:
+    """Shares without those that are as small as what rounding leaves of 0."""
+    return np.where(shares < NOTHING * shares.max(initial=0.0), 0.0, shares)
 
 
 def proved(frame: Frame, hull: Hull, units: Units, tight: Tight, limit: float) -> float:

@@ -1,0 +1,62 @@
+"""What of a proof about a network is left out of its certificate, since nothing rests on it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mace.certify.ends import Items, Reads, Sources
+from mace.certify.writer import certificate
+from mace.problem.proof import Phase, Tighten
+from mace.solve.networks import search as networks_search
+from mace.solve.networks.prover import NetworkOracle
+from mace.solve.protocol import Found, Limits
+from tests.checkers import accepted_by_all
+from tests.oracles.test_networks import drawn
+
+SHAPE = (2, 1, 4)
+
+
+def reads(*ends: int, phases: tuple[int, ...] = ()) -> Reads:
+    """Lower ends of the only layer, and phases."""
+    found = Reads(np.zeros(SHAPE, np.bool_), np.zeros(SHAPE[1:], np.bool_))
+    found.ends[0, 0, list(ends)] = True
+    found.phases[0, list(phases)] = True
+    return found
+
+
+def test_what_leaves_read_is_needed_and_what_that_reads() -> None:
+    items, root = Items(SHAPE), Sources.of_root(SHAPE)
+    first = items.add(reads(0), root)
+    sources = root.copy()
+    sources.ends[0, 0, 1] = first
+    second = items.add(reads(1, 2), sources)
+    idle = items.add(reads(3), sources)
+    later = sources.copy()
+    later.ends[0, 0, 2], later.phases[0, 3] = second, idle
+    items.want(reads(2), later)
+    assert items.needed().tolist() == [True, True, False]
+    assert np.argwhere(items.used).tolist() == [[0, 0, 0], [0, 0, 2]]  # of the root; 2 is read there by the second
+    items.want(reads(phases=(3,)), later)
+    assert items.needed().all() and items.used[0, 0, 3]
+    assert root.ends.max() == sources.ends[0, 0, 2] == -1  # copies are their own
+
+
+@pytest.mark.parametrize("spec", ["l1", "linf"])
+def test_a_certificate_holds_no_end_and_no_phase_that_no_leaf_rests_on(
+    monkeypatch: pytest.MonkeyPatch, spec: str
+) -> None:
+    monkeypatch.setattr(networks_search, "STALLED", 1)
+    made, proved, written, phases = [], 0, 0, [0, 0]
+    for seed in (2, 5, 7):
+        question = drawn((10, 10), seed, spec)
+        reply = NetworkOracle(question).ask(None, Limits.of(600.0))
+        assert isinstance(reply, Found) and reply.proof is not None
+        made.append(certificate(question, reply.lower, reply.point, reply.proof))
+        nodes = made[-1].data["proof"]
+        proved += sum(len(node.ends) for node in reply.proof if isinstance(node, Tighten))
+        written += sum(len(node) - 1 for node in nodes if node[0] == "tighten")
+        phases[0] += sum(isinstance(node, Phase) for node in reply.proof)
+        phases[1] += sum(node[0] == "phase" for node in nodes)
+    assert accepted_by_all(made)
+    assert 0 < written < 0.9 * proved and phases[1] < phases[0]

@@ -31,7 +31,7 @@ from mace.solve.networks.model import Array, Units
 from mace.solve.networks.multipliers import Rough, Tight, at_zero, goal_of
 from mace.solve.networks.nodes import Frame
 from mace.solve.networks.nodes import Node as State
-from mace.solve.networks.tighten import crossed, narrow
+from mace.solve.networks.tighten import NEAR, crossed, narrow
 from mace.solve.warm import about_layers, solved
 from mace.solve.witnesses import Witnesses
 from mace.space.axes import Box
@@ -110,12 +110,14 @@ class Place(NamedTuple):
     """A state that the walk comes to later, and what its intervals come from.
 
     empty: the item without which it would not be empty: of the side of a phase that a narrowed end rules out.
+    below: whether it is below such a state, of which nothing is written but that it is empty.
     crossed: the unit whose ends leave nothing between them.
     """
 
     state: State
     sources: Sources
     empty: int | None = None
+    below: bool = False
     crossed: tuple[int, int] | None = None
 
 
@@ -152,7 +154,14 @@ class Elaboration:
                 renewed = True
                 continue
             place = todo.pop()
-            if isinstance(node, Tighten):
+            if place.empty is not None:
+                sides = 2 if isinstance(node, Split | Phase) else int(isinstance(node, Tighten))
+                todo += [place._replace(below=True)] * sides
+                renewed = False
+                if place.below:
+                    continue
+                node, self.of_node[len(self.nodes)] = Leaf("empty"), [place.empty]
+            elif isinstance(node, Tighten):
                 todo.append(self.tightened(place, node, renewed))
                 renewed = False
             elif isinstance(node, Split | Phase):
@@ -191,7 +200,7 @@ class Elaboration:
                 sources.ends[end.end, end.layer, end.unit] = items[-1]
                 unit = (end.layer, end.unit) if crossed(state.units, tight) else None
         self.of_node[len(self.nodes)] = items
-        return Place(state, sources, None, unit)
+        return Place(state, sources, crossed=unit)
 
     def children(self, place: Place, node: Split | Phase) -> list[Place]:
         """The two sides of a split, the first one last; of a phase one may be empty, by an end that was narrowed."""
@@ -199,33 +208,28 @@ class Elaboration:
         sides = [self.frame.child(state, node, side) for side in (0, 1)]
         if isinstance(node, Split):
             return [Place(side, sources) for side in reversed(sides)]
-        unit, kept = (node.layer, node.unit), sources.copy()
-        settled = int(state.units.phase[unit])
-        if not settled:
-            made = []
-            for side in (1, 0):
-                own = sources.copy()
-                own.ends[1 - side][unit] = ROOT
-                made.append(Place(sides[side], own))
-            return made
+        unit = node.layer, node.unit
+        (low, high, phase), owns = state.units, [sources.copy(), sources.copy()]
+        on, off = (bool(phase[unit] * sign > 0 and end > NEAR) for sign, end in ((1, low[unit]), (-1, -high[unit])))
+        if not on and not off:
+            for side, own in enumerate(owns):
+                own.ends[1 - side][unit] = own.phases[unit] = ROOT
+            return [Place(sides[side], owns[side]) for side in (1, 0)]
         ends = np.zeros(self.shape, np.bool_)
-        ends[0 if settled > 0 else 1][unit] = True
+        ends[int(off)][unit] = True
         item = self.items.add(Reads(ends, self.no_phases), sources)
         self.of_node[len(self.nodes)] = [item]
-        kept.phases[unit] = item
-        return [Place(sides[side], kept, item if side == (settled < 0) else None) for side in (1, 0)]
+        owns[0].phases[unit] = owns[1].phases[unit] = item
+        return [Place(sides[side], owns[side], item if side == off else None) for side in (1, 0)]
 
     def nothing(self, place: Place) -> None:
         """Want what says that a state is empty: its box, a narrowed end, two ends that have crossed, or anything."""
-        state, sources, empty, unit = place
-        if empty is not None:
-            self.of_node[len(self.nodes)] = [empty]
-        elif all(side[0] <= side[1] if isinstance(side, tuple) else side for side in state.box):
+        if all(side[0] <= side[1] if isinstance(side, tuple) else side for side in place.state.box):
             ends = self.everything.copy()
-            if unit is not None:
+            if place.crossed is not None:
                 ends[:] = False
-                ends[:, *unit] = True
-            self.items.want(Reads(ends, self.no_phases), sources)
+                ends[:, *place.crossed] = True
+            self.items.want(Reads(ends, self.no_phases), place.sources)
 
     def rested(self, first: int) -> tuple[list[list[Any] | ProofNode], Array]:
         """The nodes from a number on, without what nothing rests on, and the ends that are read from the root."""

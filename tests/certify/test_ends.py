@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from mace.certify.ends import Items, Reads, Sources
+from mace.certify.networks import Elaboration
 from mace.certify.writer import certificate
-from mace.problem.proof import Phase, Tighten
+from mace.problem.proof import Leaf, Phase, Proof, Tighten
 from mace.solve.networks import search as networks_search
+from mace.solve.networks.model import Units
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Limits
 from tests.checkers import accepted_by_all
@@ -60,3 +64,22 @@ def test_a_certificate_holds_no_end_and_no_phase_that_no_leaf_rests_on(
         phases[1] += sum(node[0] == "phase" for node in nodes)
     assert accepted_by_all(made)
     assert 0 < written < 0.9 * proved and phases[1] < phases[0]
+
+
+@pytest.mark.parametrize("settled", [0, 1, -1])
+def test_of_what_an_end_rules_out_nothing_is_written_but_that_it_is_empty(settled: int) -> None:
+    # A proof is written for a smaller ball than was searched: there an end may settle a unit that was split on below.
+    made, unit = Elaboration(drawn((10, 10), 5, "linf"), Fraction(1)), (1, 3)
+    low, high, phase = made.root.units = Units(*(np.full((2, 10), end) for end in (-1.0, 1.0, 0)))
+    phase[unit] = settled
+    if settled:
+        (low if settled > 0 else high)[unit] = 0.5 * settled
+    other: Proof = [Leaf("avoid", 0)]
+    ruled_out: Proof = [Phase(0, 2), Leaf("avoid", 1), Leaf("avoid", 2)]
+    nothing: Proof = [Leaf("empty")] if settled else ruled_out
+    proof = [Phase(*unit), *(other + ruled_out if settled < 0 else ruled_out + other)]
+    assert made.walk(proof, lambda: None)
+    nodes = [node for node in made.nodes if not isinstance(node, list)]
+    assert nodes == [Phase(*unit), *(other + nothing if settled < 0 else nothing + other)]
+    kept = [node for node in made.rested(0)[0] if not isinstance(node, list)]
+    assert kept == (other if settled else nodes)  # nobody reads the phase

@@ -435,6 +435,24 @@ def test_a_reader_that_has_seen_enough_ends_the_command_quietly(program):
     assert said == b""
 
 
+@pytest.mark.parametrize(("encoding", "seen"), [("ascii", "Größe €"), ("latin-1", "Größe \\u20ac")])
+def test_what_an_encoding_does_not_hold_is_no_internal_error(encoding, seen, tmp_path):
+    mace.Space([mace.Feature("Größe €", "integer", 0, 9)]).save(tmp_path / "s.toml")
+    command = [sys.executable, "-m", "mace", "inspect", "--space", "s.toml"]
+    ran = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"PYTHONIOENCODING": encoding}, capture_output=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert seen in ran.stdout.decode("utf-8" if encoding == "ascii" else encoding)
+
+
+def test_a_stream_that_is_closed_is_no_internal_error(program):
+    folder, given = program
+    command = f'exec "{sys.executable}" -m mace inspect {" ".join(map(str, given[:4]))} >&-'
+    ran = subprocess.run(["sh", "-c", command], cwd=folder, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 def test_memory_that_is_not_there_is_no_internal_error(monkeypatch):
     def starve(*_: object) -> None:
         raise MemoryError

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.exit_codes import INTERNAL, INTERRUPTED
 from mace.cli.alive import alive
-from mace.cli.faults import StoppedError, Terminated, explained, terminate, unraisable
+from mace.cli.faults import StoppedError, Terminated, explained, ready_streams, terminate, unraisable
 from mace.errors import MaceError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ YOUNG = 400_000  # objects; libraries that a command imports (with scikit-learn 
 
 def main() -> None:
     """Entry point: every mistake becomes one message on stderr and an exit code."""
+    ready_streams()
     gc.set_threshold(YOUNG)  # else the import of libraries is interrupted 400 times, for a seventh of its time
     _say_what_is_compiled()
     try:

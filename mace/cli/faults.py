@@ -6,12 +6,15 @@ Promise: nothing that was printed is tried again at the end of the process; what
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from mace.base.exit_codes import INTERRUPTED, TERMINATED
 from mace.base.files import reason
@@ -50,6 +53,24 @@ def unraisable(given: sys.UnraisableHookArgs) -> None:
     again = threading.Timer(AGAIN, os.kill, (os.getpid(), number))
     again.daemon = True
     again.start()
+
+
+def ready_streams() -> None:
+    """Let everything be printed: a stream that is closed swallows it, and one that says it knows only ASCII gets UTF-8.
+
+    Such a stream is a locale that nobody set, as Python and click take it; of other encodings what a stream cannot
+    hold is written by its number.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # the lowest number that is free is taken
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 -- it stays open
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            known = codecs.lookup(stream.encoding).name
+            if known == "ascii":
+                stream.reconfigure(encoding="utf-8")
+            elif not known.startswith("utf"):
+                stream.reconfigure(errors="backslashreplace")
 
 
 @contextmanager

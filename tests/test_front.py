@@ -126,7 +126,7 @@ def test_a_front_that_is_left_open_says_so() -> None:
     fronts = (mace.front(model, SPACE, row) for _, row in refused.iloc[::20].iterrows())
     place = next(place for place, found in enumerate(fronts) if len(found.points) > 1)
     found = mace.front(model, SPACE, refused.iloc[20 * place], most=1)
-    assert (found.status, found.why, len(found.points)) == ("bounded", "1 points were found", 1)
+    assert (found.status, found.why, len(found.points)) == ("bounded", "1 point was found", 1)
 
 
 @pytest.mark.parametrize(

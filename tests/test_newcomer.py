@@ -22,6 +22,7 @@ import mace
 from mace.audit.record import Record
 from mace.audit.rows import groups_of
 from mace.base.deadline import Deadline, standing, stoppable
+from mace.base.figures import counted
 from mace.base.suggestions import among, closest, few, meant
 from mace.cli import app
 from mace.cli.options import Given, Limits, names_of
@@ -369,6 +370,12 @@ def test_an_answer_names_what_may_not_change(tree, table):
     assert "\nonly g may change" in str(replace(answer, space=few))
     assert "f10, f11 and 2 more" in shown and "f12" not in shown
     assert "may not change" not in str(mace.explain(tree, mace.Space.from_frame(X), X.iloc[0]))
+
+
+def test_one_of_something_is_not_spoken_of_as_many(table):
+    assert [counted(1, "row"), counted(2, "row"), counted(1200, "box", "boxes")] == ["1 row", "2 rows", "1,200 boxes"]
+    gap = pd.DataFrame({"Age": [None, *table["Age"][1:]]})
+    assert mace.Space.from_frame(gap).notes[0].endswith("; 1 value is missing, so a value may be")
 
 
 def test_the_command_line_says_its_version():

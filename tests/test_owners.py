@@ -107,6 +107,11 @@ IDEAS = [
         "mace/base/figures.py",
         r":\+?,\.\d+g|\b(int|float)\)\) and not isinstance\(\w+, bool\) else one_line",
     ),
+    Idea(
+        "how many of something, in words",
+        "mace/base/figures.py",
+        r"'' if \w+(\.\w+)* == 1 else 's'|\"1 (row|point)\" if",
+    ),
     Idea("whether the values of a feature lie in an order", "mace/space/feature.py", r'numeric or .{0,20}"ordinal"'),
     Idea(
         "what three truth values make together: true, false, either",

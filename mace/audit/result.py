@@ -15,6 +15,7 @@ from mace.audit.export import save, to_frame
 from mace.audit.findings import Findings, findings_of
 from mace.audit.grouped import GroupFrame, grouped
 from mace.audit.record import Record
+from mace.base.figures import counted
 from mace.base.formats import schema_of
 from mace.base.views import Plot, view
 
@@ -160,7 +161,7 @@ class Audit:
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count:,} {name}" for name, count in self.findings.statuses.counts.items())
-        return f"Audit({len(self.records):,} rows: {counts or 'none'})"
+        return f"Audit({counted(len(self.records), 'row')}: {counts or 'none'})"
 
     def _repr_html_(self) -> str:
         return str(view("audit as HTML")(self))

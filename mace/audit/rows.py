@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.audit.digest import digest
 from mace.base.arguments import names
+from mace.base.figures import counted
 from mace.base.suggestions import among
 from mace.base.values import for_json, plain
 from mace.errors import RowError
@@ -93,6 +94,6 @@ def groups_of(
     for name, given in groups.items():
         labels = list(given)
         if len(labels) != len(frame):
-            raise RowError(f"groups: `{name}` has {len(labels)} entries, the frame has {len(frame)} rows")
+            raise RowError(f"groups: `{name}` has {len(labels)} entries, the frame has {counted(len(frame), 'row')}")
         out[str(name)] = [str(for_json(labels[place])) for place in places]
     return out

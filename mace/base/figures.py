@@ -33,6 +33,14 @@ def number(value: Fraction | float, digits: int = 6, rounding: Rounding = "neare
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def counted(count: int, one: str, several: str = "") -> str:
+    """How many of something: `1 row`, `2 rows`.
+
+    several: the word for more than one, where it is not the word for one and an s.
+    """
+    return f"1 {one}" if count == 1 else f"{count:,} {several or f'{one}s'}"
+
+
 def at_least(lower: Fraction | float, digits: int = DIGITS) -> str:
     """A lower bound, which says no more than was proved."""
     return number(lower, digits, "down")

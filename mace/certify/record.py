@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from mace.base.deadline import NEVER, Deadline
+from mace.base.figures import counted
 from mace.base.files import write_whole
 from mace.certify.exclusions import without
 from mace.certify.numbers import text as exact_text
@@ -169,7 +170,7 @@ class SolverCertificate:
 def in_words(data: dict[str, Any]) -> str:
     """The claim of a record as a sentence."""
     claim, count = data["claim"], len(data["excluded"])
-    aside = f", {count} point{'' if count == 1 else 's'} aside that the model refused" if count else ""
+    aside = f", {counted(count, 'point')} aside that the model refused" if count else ""
     if "anywhere" in claim:
         return f"no allowed point has the goal{aside}"
     return f"no allowed point with the goal is closer than {claim['closer_than']}{aside}"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line
+from mace.base.figures import counted
 from mace.base.files import read_text
 from mace.base.suggestions import some
 from mace.space.space import Space
@@ -127,7 +128,10 @@ def render(report: dict[str, Any]) -> RenderableType:
         space = report["space"]
         parts.append(
             Text(
-                one_line(f"space {space['name']}: {len(space['features'])} features, {space['columns']} columns"),
+                one_line(
+                    f"space {space['name']}: {counted(len(space['features']), 'feature')}, "
+                    f"{counted(space['columns'], 'column')}"
+                ),
                 "bold",
             )
         )
@@ -161,7 +165,11 @@ def render(report: dict[str, Any]) -> RenderableType:
 def _world(world: dict[str, Any]) -> list[tuple[bool, str]]:
     """The lines of a world, and which of them are heads."""
     lines = [
-        (True, f"world {world['name']}: {len(world['actions'])} actions, {len(world['consequences'])} consequences")
+        (
+            True,
+            f"world {world['name']}: {counted(len(world['actions']), 'action')}, "
+            f"{counted(len(world['consequences']), 'consequence')}",
+        )
     ]
     for action in world["actions"]:
         lines.append((True, f"  {action['name']}"))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from mace.base.figures import counted
 from mace.cli.alive import alive
 from mace.cli.output import say
 from mace.errors import CertificateError, FileError
@@ -57,8 +58,9 @@ def save(folder: Path, named: Iterable[tuple[str, Proved]]) -> None:
             written += 1
         except CertificateError:  # a limit was reached, or no certificate speaks of such a question
             left += 1
-    without = f" ({left} lines have none)" if left else ""
+    without = f" ({counted(left, 'line has', 'lines have')} none)" if left else ""
     if not written:
         say(f"no certificate was written to {folder}{without}", err=True)
         return
-    say(f"{written} certificates written to {folder}{without}; check them with: mace check {folder}", err=True)
+    said = f"{counted(written, 'certificate')} written to {folder}{without}"
+    say(f"{said}; check {'it' if written == 1 else 'them'} with: mace check {folder}", err=True)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mace.base.figures import counted
 from mace.base.files import check_folder
 from mace.cli.alive import alive
 from mace.cli.options import names_of, read_space
@@ -52,4 +53,4 @@ def report(
         say(f"letter about row {person} written to {out}")
         return
     unfinished = "" if audit.finished else f", of {audit.about['planned']:,}: the audit is not finished"
-    say(f"report of {len(audit.records):,} rows{unfinished} written to {out}")
+    say(f"report of {counted(len(audit.records), 'row')}{unfinished} written to {out}")

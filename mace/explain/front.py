@@ -23,6 +23,7 @@ from mace.base.arguments import checked
 from mace.base.deadline import Deadline, TimeOverError, now, stoppable
 from mace.base.escape import short
 from mace.base.exact import nearest
+from mace.base.figures import counted
 from mace.base.formats import schema_of
 from mace.base.values import for_json
 from mace.base.views import Plot, view
@@ -153,7 +154,7 @@ class Front:
         return str(view("front as text")(self))
 
     def __repr__(self) -> str:
-        return f"Front({self.status}: {len(self.points)} points, {', '.join(self.names)})"
+        return f"Front({self.status}: {counted(len(self.points), 'point')}, {', '.join(self.names)})"
 
     def _repr_html_(self) -> str:
         return str(view("front as HTML")(self))
@@ -204,7 +205,11 @@ def front_of(
     refused: list[Avoid] = []
     while not unread and (zone := search.next()) is not None:
         if len(search.points) >= most or solver.limits.deadline.over:
-            search.why = solver.limits.deadline.why if solver.limits.deadline.over else f"{most} points were found"
+            search.why = (
+                solver.limits.deadline.why
+                if solver.limits.deadline.over
+                else f"{counted(most, 'point was', 'points were')} found"
+            )
             break
         found = solver.solve(search.inside(zone), priorities)
         said |= dict.fromkeys(filter(None, [found.note]))

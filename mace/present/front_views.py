@@ -10,6 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from mace.base.escape import one_line
+from mace.base.figures import counted
 from mace.errors import MaceError
 from mace.present.drawing import BLUE, GREY, PALE, Display, plain
 from mace.present.html import grid
@@ -48,9 +49,8 @@ def _wanted(front: Front) -> str:
 
 
 def _said(front: Front) -> str:
-    why = f": {one_line(front.why)}" if front.why else ""
-    count = f", {len(front.points)} points" if len(front.points) != 1 else ", 1 point"
-    return f"{front.status} ({MEANING[front.status]}{why}){count}"
+    why = f"; {one_line(front.why)}" if front.why else ""
+    return f"{front.status} ({MEANING[front.status]}{why}), {counted(len(front.points), 'point')}"
 
 
 def as_text(front: Front) -> str:

@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from mace.base.escape import one_line
-from mace.base.figures import cell
+from mace.base.figures import cell, counted
 from mace.explain.menu import Way
 from mace.present.html import grid
 from mace.present.words import sentences as changes_of
@@ -39,7 +39,7 @@ def sentences(menu: Menu) -> list[str]:
     elif menu.complete:
         said.append("Other features are enough only together with all those of one of these ways: proved.")
     else:
-        said.append(f"Of {len(menu.undecided)} other sets of features it is not known whether they are enough.")
+        said.append(f"It is not known whether {counted(len(menu.undecided), 'other set is', 'other sets are')} enough.")
     return said
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mace.base.figures import number, percent
+from mace.base.figures import counted, number, percent
 from mace.present.drawing import BLUE, FAINT, GREEN, GREY, INK, LONGEST, ORANGE, PALE, PURPLE, RED, Display, plain
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class StatusDisplay(AuditDisplay):
 
     @property
     def alt(self) -> str:
-        return ", ".join(f"{name}: {count} rows" for name, count in self.counts.items()) or "no rows"
+        return ", ".join(f"{name}: {counted(count, 'row')}" for name, count in self.counts.items()) or "no rows"
 
     def _draw(self, ax: Axes) -> None:
         left = 0
@@ -130,7 +130,7 @@ class DistanceDisplay(AuditDisplay):
             middle = "no proved distance" if group.median.value is None else f"median {number(group.median.value, 4)}"
             if group.median.lower is not None and group.median.upper is not None:
                 middle += f", 95% interval {number(group.median.lower, 4)} to {number(group.median.upper, 4)}"
-            parts.append(f"{group.name}: {middle}, {len(group.values)} rows")
+            parts.append(f"{group.name}: {middle}, {counted(len(group.values), 'row')}")
         return "; ".join(parts)
 
     def _draw(self, ax: Axes) -> None:

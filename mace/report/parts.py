@@ -98,11 +98,6 @@ def units_of(about: Mapping[str, Any], space: Space | None) -> dict[str, str]:
     return units if space is None else units | {feature.name: feature.unit for feature in space.features}
 
 
-def counted_rows(count: int) -> str:
-    """How many rows, in words."""
-    return "1 row" if count == 1 else f"{count:,} rows"
-
-
 def share_words(share: Share) -> str:
     """A share in a sentence: how many of how many, and the interval."""
     if share.value is None:

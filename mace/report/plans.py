@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line
 from mace.base.exact import nearest
-from mace.base.figures import at_least, cell
+from mace.base.figures import at_least, cell, counted
 from mace.errors import MaceError
 from mace.present.html import grid
 from mace.present.words import COLORS, bracketed
@@ -134,7 +134,7 @@ def as_rich(plan: Plan) -> RenderableType:
         parts.append(Text(NOTHING))
     parts.append(Text(bounds(plan), style=COLORS[plan.status]))
     parts += [Text(f"note: {one_line(note)}", style="dim") for note in plan.notes]
-    parts.append(Text(f"{plan.searched} boxes, {plan.seconds:.3f} s", style="dim"))
+    parts.append(Text(f"{counted(plan.searched, 'box', 'boxes')}, {plan.seconds:.3f} s", style="dim"))
     return Group(*parts, *(as_rich(other) for other in plan.others))
 
 

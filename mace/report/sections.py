@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import FAILURES, PROOFS
-from mace.base.figures import cell, number, percent
+from mace.base.figures import cell, counted, number, percent
 from mace.explain.answer import MEANING
 from mace.report.asked import held_protected
 from mace.report.displays import (
@@ -30,7 +30,6 @@ from mace.report.parts import (
     Cell,
     Plot,
     ReportTable,
-    counted_rows,
     estimate_cell,
     interval,
     plot_of,
@@ -100,7 +99,7 @@ def proved(audit: Audit, findings: Findings) -> Section:
                     )
                     for record in audit.undecided[:MOST_UNDECIDED]
                 ],
-                f"{counted_rows(rest)} more are in the audit file." if rest > 0 else "",
+                f"{counted(rest, 'row')} more are in the audit file." if rest > 0 else "",
             )
         )
     words = [
@@ -202,7 +201,7 @@ def reach(audit: Audit) -> Section | None:
         "plot-reach",
         "Blue: the share of the group’s rows for which a change of at most this size is enough. Grey: of all rows. "
         "Orange: not known."
-        + (f" {counted_rows(display.beyond)} need more than the axes show." if display.beyond else "")
+        + (f" {counted(display.beyond, 'row')} need more than the axes show." if display.beyond else "")
         + _cut(len(display.groups), MOST_PANELS, "groups"),
     )
     words = [
@@ -217,8 +216,8 @@ def bounds(audit: Audit) -> Section:
     display = BoundsDisplay.of(audit)
     by_more = f" by more than {number(display.gap, 2, 'up')}" if display.gap else ""
     words = [
-        f"Of {display.proved:,} of {counted_rows(len(display.bounds))} with a counterfactual it is proved that nothing "
-        f"is nearer{by_more}. {display.without:,} have neither a counterfactual nor a proof that there is none."
+        f"Of {display.proved:,} of {counted(len(display.bounds), 'row')} with a counterfactual it is proved that "
+        f"nothing is nearer{by_more}. {display.without:,} have neither a counterfactual nor a proof that there is none."
     ]
     plot = plot_of(
         display,
@@ -330,7 +329,7 @@ def blocking(findings: Findings) -> Section | None:
         (line.constraint, share_cell(line.in_cores), share_cell(line.opens)) for line in blocking.constraints
     ]
     if blocking.model_alone:
-        rows.append(("none: the model never gives the goal here", f"{blocking.model_alone:,} rows", ""))
+        rows.append(("none: the model never gives the goal here", counted(blocking.model_alone, "row"), ""))
     head = ("Rule or restriction", "In the cores of#", "Its removal alone opens a way for#")
     constraints = ReportTable("blocking-table", "Rules and restrictions that block recourse", head, rows)
     rest = len(blocking.cores) - MOST_CORES
@@ -344,7 +343,7 @@ def blocking(findings: Findings) -> Section | None:
     words = [
         "A core is a set of rules and restrictions that alone leaves a row without recourse. It is minimal if each "
         "one in it is needed; a row may have other cores.",
-        f"Of {counted_rows(blocking.infeasible)} without recourse {blocking.examined:,} were examined: "
+        f"Of {counted(blocking.infeasible, 'row')} without recourse {blocking.examined:,} were examined: "
         f"{blocking.minimal:,} have a minimal core, {blocking.undecided:,} stayed undecided.",
     ]
     return Section("blocking", "What blocks recourse", words, [], [constraints, cores] if blocking.cores else [])

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from mace.base.figures import cell, number, percent
+from mace.base.figures import cell, counted, number, percent
 from mace.base.suggestions import some
 from mace.report.asked import held_protected
-from mace.report.parts import counted_rows
 
 if TYPE_CHECKING:
     from mace.audit.findings import Flips
@@ -37,9 +36,9 @@ def five(audit: Audit) -> list[Said]:
 
 def _decided(audit: Audit) -> Said:
     counts, total = audit.findings.statuses.counts, len(audit.records)
-    begin = f"{counted_rows(total)} were asked about"
+    begin = f"{counted(total, 'row was', 'rows were')} asked about"
     if not audit.finished:
-        begin = f"This audit is not finished: {total:,} of {counted_rows(audit.about['planned'])} were answered"
+        begin = f"This audit is not finished: {total:,} of {counted(audit.about['planned'], 'row')} were answered"
     decided = counts.get("optimal", 0) + counts.get("infeasible", 0)
     how_many = "all" if decided == total and total else f"{decided:,}"
     nearest, none = counts.get("optimal", 0), counts.get("infeasible", 0)
@@ -69,7 +68,7 @@ def _stuck(audit: Audit) -> Said:
     if blocking is not None and blocking.constraints:
         first = blocking.constraints[0]
         text += f". What blocks most often is “{first.constraint}”, in {first.in_cores.count:,} of"
-        text += f" {counted_rows(first.in_cores.of)} examined"
+        text += f" {counted(first.in_cores.of, 'row')} examined"
     return Said(f"{text}.", "no-recourse")
 
 
@@ -152,22 +151,22 @@ def _open(audit: Audit) -> Said:
     if audit.undecided:
         bounded = statuses.counts.get("bounded", 0)
         said.append(
-            f"{counted_rows(len(audit.undecided))} stayed open: {bounded:,} with a lower and an upper bound, "
+            f"{counted(len(audit.undecided), 'row')} stayed open: {bounded:,} with a lower and an upper bound, "
             f"{len(audit.undecided) - bounded:,} without a verdict"
         )
     else:
         said.append("no row that was answered stayed open" if not audit.finished else "no row stayed open")
     if not audit.finished:
-        said.append(f"{counted_rows(audit.about['planned'] - len(audit.records))} were not asked about")
+        said.append(f"{counted(audit.about['planned'] - len(audit.records), 'row was', 'rows were')} not asked about")
     if not statuses.asked_for:
         said.append("no certificates were asked for, so that the proofs rest on the provers alone")
     else:
         without = len(audit.records) - statuses.certified.count
         has = "has" if without == 1 else "have"
-        one = f"{counted_rows(without)} {has} no certificate that the checker accepted"
+        one = f"{counted(without, 'row')} {has} no certificate that the checker accepted"
         each = "each" if audit.finished else "each that was answered"
         said.append(one if without else f"the checker accepted a certificate for {each}")
         if by_solvers := statuses.proofs.get("solvers", 0):
-            said.append(f"{counted_rows(by_solvers)} rest on solvers, which no checker has confirmed")
+            said.append(f"{counted(by_solvers, 'row rests', 'rows rest')} on solvers, which no checker has confirmed")
     text = "; ".join(said)
     return Said(f"{text[0].upper()}{text[1:]}.", "undecided" if audit.undecided else "proved")

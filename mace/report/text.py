@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import FAILURES, PROOFS
+from mace.base.figures import counted
 from mace.present.tables import as_html as tables_as_html
 from mace.present.tables import as_text, row, stacked, table
 from mace.report.asked import held_protected
@@ -52,7 +53,7 @@ def _statuses(audit: Audit, findings: Findings) -> Any:
     statuses = findings.statuses
     about = audit.about
     asked = f"wanted: {goal_of(about)}, {about.get('distance')} distance"
-    title = f"{len(audit.records):,} rows, {about.get('model')}, {asked}"
+    title = f"{counted(len(audit.records), 'row')}, {about.get('model')}, {asked}"
     if not audit.finished:
         title = f"UNFINISHED, {len(audit.records):,} of {about.get('planned'):,} rows answered: {title}"
     made = table(title, "outcome", "rows", "")
@@ -170,7 +171,8 @@ def _blocking(findings: Findings) -> list[Any]:
 def _undecided(audit: Audit) -> Any:
     rows = audit.undecided
     made = table(
-        f"{len(rows):,} rows without a proved verdict" + (f", the first {MOST_ROWS}" if len(rows) > MOST_ROWS else ""),
+        f"{counted(len(rows), 'row')} without a proved verdict"
+        + (f", the first {MOST_ROWS}" if len(rows) > MOST_ROWS else ""),
         "row",
         "outcome",
         "why",

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mace.base.arguments import spelled_class
 from mace.base.deadline import NEVER, Deadline
 from mace.base.escape import short
+from mace.base.figures import counted
 from mace.base.suggestions import few
 from mace.base.values import plain
 from mace.compilers.deployed import quiet
@@ -238,7 +239,7 @@ class Calls:
                 time.sleep(wait if left is None else min(wait, left))
                 wait *= 2
             except Exception as error:
-                count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+                count = counted(len(rows), "row")
                 reason = " ".join(str(error).split())  # libraries break the lines of theirs
                 raise ModelError(
                     f"`{name}` of the {self.box.name} raised {type(error).__name__} for {count}: {reason}",

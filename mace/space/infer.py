@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.escape import short
+from mace.base.figures import counted
 from mace.base.frames import in_pandas, made_of
 from mace.base.suggestions import among, few
 from mace.errors import SpaceError
@@ -144,7 +145,10 @@ def _describe(
     absent = int(gone.sum())
     if absent and absent < len(values):
         settings, note = _describe(values[~gone], column, step, ordinal, nominal)
-        return {**settings, "missing": "keep"}, f"{note}; {absent} values are missing, so a value may be"
+        return {
+            **settings,
+            "missing": "keep",
+        }, f"{note}; {counted(absent, 'value is', 'values are')} missing, so a value may be"
     if absent:
         raise SpaceError(f"column `{column}` has missing values only", hint="Drop it.")
     if len(values) == 0:
@@ -159,11 +163,11 @@ def _describe(
         return {
             "kind": "ordinal",
             "levels": list(ordinal[column]),
-        }, f"ordinal with {len(ordinal[column])} levels, as told"
+        }, f"ordinal with {counted(len(ordinal[column]), 'level')}, as told"
     if isinstance(values.dtype, pd.CategoricalDtype):
         levels = values.cat.categories.tolist()
         kind = "ordinal" if values.cat.ordered else "categorical"
-        return {"kind": kind, "levels": levels}, f"{kind} with {len(levels)} levels, from its category type"
+        return {"kind": kind, "levels": levels}, f"{kind} with {counted(len(levels), 'level')}, from its category type"
     numeric = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
     if not nominal and _of_any(values) and all(isinstance(value, Decimal) for value in values.tolist()):
         return _decimals(values, column, step.get(column))

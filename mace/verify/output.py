@@ -14,6 +14,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 from mace.base.escape import json_text, lines, one_line
+from mace.base.figures import counted
 from mace.base.formats import schema_of
 from mace.verify.properties import text_of
 from mace.verify.suite import Outcome, Suite
@@ -38,7 +39,7 @@ def as_text(suite: Suite, outcomes: Sequence[Outcome]) -> str:  # noqa: ARG001
             continue
         shown.append(str(verdict))
         count = len(verdict.certificates)
-        proofs = f", {count} certificate{'' if count == 1 else 's'}" if verdict.certified else ""
+        proofs = f", {counted(count, 'certificate')}" if verdict.certified else ""
         shown.append(f"  ({verdict.oracle or 'no oracle'}{proofs}, {verdict.seconds:.2f} s)")
     counts = {
         status: sum(o.status == status for o in outcomes) for status in ("proved", "violated", "unknown", "error")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from mace.base.deadline import Deadline, TimeOverError, now, stoppable
+from mace.base.figures import counted
 from mace.errors import MaceError, ModelError
 from mace.solve.protocol import Limits, Refuted, Unknown
 from mace.space.space import Space
@@ -140,7 +141,7 @@ class _Run:
 
     def _held(self) -> Verdict:
         """Every question of an attempt was refuted."""
-        count = f"{self.refuted} question{'' if self.refuted == 1 else 's'} refuted"
+        count = f"{counted(self.refuted, 'question')} refuted"
         if isinstance(self.given, kinds.Reachable | kinds.Unreachable):
             why = f"no allowed input gets {self.given.label!r} ({count})"
             if isinstance(self.given, kinds.Unreachable):
@@ -195,7 +196,7 @@ class _Run:
                 self.refuted += 1
                 if outcome.refused:
                     self.notes.append(
-                        f"the deployed model itself was asked about {outcome.refused} points near a boundary"
+                        f"the deployed model itself was asked about {counted(outcome.refused, 'point')} near a boundary"
                     )
                 self._keep(evidence(outcome.question, proof, None, deadline))
             case Unknown(why=why):

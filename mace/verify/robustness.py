@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from mace.base.exact import below, nearest
-from mace.base.figures import at_least
+from mace.base.figures import at_least, counted
 from mace.errors import RowError
 from mace.solve.protocol import Limits, Refuted, Unknown
 from mace.solve.status import is_final
@@ -127,6 +127,6 @@ def _row(given: Any, data: pd.DataFrame | None) -> Any:
     if isinstance(given, int) and not isinstance(given, bool):
         if data is None or not 0 <= given < len(data):
             rows = 0 if data is None else len(data)
-            raise RowError(f"robust: there is no row {given}; the data has {rows} rows")
+            raise RowError(f"robust: there is no row {given}; the data has {counted(rows, 'row')}")
         return data.iloc[given]
     return given

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mace.base.arguments import spelled
 from mace.base.escape import one_line
-from mace.base.figures import cell
+from mace.base.figures import cell, counted
 from mace.base.formats import schema_of
 from mace.base.values import for_json, plain
 from mace.base.views import view
@@ -151,7 +151,7 @@ class Verdict:
 
     def __repr__(self) -> str:
         count = len(self.certificates)
-        proofs = f", {count} certificate{'' if count == 1 else 's'}" if self.certified else ""
+        proofs = f", {counted(count, 'certificate')}" if self.certified else ""
         return f"Verdict({self.status}: {one_line(self.name)}; {one_line(self.why)}{proofs})"
 
     def _repr_html_(self) -> str:

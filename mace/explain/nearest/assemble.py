@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mace.base.figures import counted
 from mace.certify.statement import unwritable
 from mace.explain.answer import Answer, Counterfactual, counterfactual_at
 from mace.explain.deployed.judge import Judge
@@ -109,7 +110,7 @@ def doubts(question: Question, points: Sequence[Point], refused: Sequence[Avoid]
     if any(question.has_goal(point) is None for point in points):
         notes.append(f"{IN_DOUBT} the counterfactual: the deployed model, asked about this row alone, accepts it")
     if refused:
-        what = "1 point" if len(refused) == 1 else f"{len(refused)} points"
+        what = counted(len(refused), "point")
         alike = any(isinstance(avoid, AvoidBox) for avoid in refused)
         notes.append(
             f"{IN_DOUBT} {what} that the deployed model, asked about each row alone, refuses: the bound is about "

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mace.base.deadline import Deadline
+from mace.base.figures import counted
 from mace.base.values import plain
 from mace.errors import MaceError
 from mace.problem.distance import Norm
@@ -138,8 +139,8 @@ class Boxes:
         self.search.descend(deadline)
         found = self.search.bounded(deadline, most)
         note = (
-            f"{BOXES}{found.boxes} boxes of rows: those of {self.enclosure.model.name} are computed in floats that are "
-            "rounded outwards, without a table and without a certificate"
+            f"{BOXES}{counted(found.boxes, 'box', 'boxes')} of rows: those of {self.enclosure.model.name} are computed "
+            "in floats that are rounded outwards, without a table and without a certificate"
         )
         if found.lower is None:
             return Said(None, "infeasible", Fraction(0), "", note)

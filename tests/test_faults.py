@@ -31,7 +31,7 @@ from mace.base.exact import above, as_written, below, exact, rounded_text, text
 from mace.base.files import LARGEST, parse_toml, read_text, write_whole
 from mace.certify.export import export_question
 from mace.cli import app
-from mace.cli.table import as_declared, read_csv
+from mace.cli.table import as_declared, read_csv, read_rows
 from mace.errors import FileError, MaceError, ModelError, NumberError, RowError, SpaceError
 from mace.report.read import read_audit
 from mace.solve.protocol import memory_asked
@@ -265,6 +265,28 @@ def test_a_csv_file_holds_what_the_space_declares(tmp_path):
     assert read.iloc[0, :5].tolist() == ["NA", "01", "True", 1, 0.5] and pd.isna(read["note"][0])
     assert read.iloc[1, :4].tolist() == ["EU", "10", "False", "1_0"] and pd.isna(read["x"][1])
     assert pd.isna(read["region"][2]) and read.iloc[2, 1:5].tolist() == ["7", "no", 2, "abc"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("t.csv", "a,b,c\n1,2,3\n4,5\n", "its line 3 has 2 values, and its first line 3 names"),
+        ("t.csv", "a,b,c\n1,2,\n\n,,\n4\n", "its line 5 has 1 value, and its first line 3 names"),
+        ("t.xlsx", "PK", "a table is read from CSV or Parquet"),
+        ("t.json", "[]", "a table is read from CSV or Parquet"),
+        ("", "", "this is a folder, not a file"),
+    ],
+)
+def test_what_is_no_whole_table_is_said_to_be_none(name, text, said, tmp_path):
+    if name:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(FileError, match=said):
+        read_rows(str(tmp_path / name))
+
+
+def test_a_missing_value_at_the_end_of_a_row_is_one(tmp_path):
+    (tmp_path / "t.csv").write_text('a,b\n1,\n\n"2\n",3\n')
+    assert len(read_rows(str(tmp_path / "t.csv"))) == 2
 
 
 def test_what_is_open_already_is_written_to_and_not_replaced(model, tmp_path):

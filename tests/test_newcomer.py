@@ -82,6 +82,17 @@ def test_a_frame_that_lacks_a_column_of_the_model_says_which(tree, table):
     assert "Did you mean 'income'?" in caught.value.hint
 
 
+def test_a_column_of_numbers_with_a_text_among_them_says_which(table):
+    mixed = pd.DataFrame({"Income": [*map(str, range(19)), "1,200"], "Code": [f"0{k}" for k in range(20)]})
+    asked = [note for note in mace.Space.from_frame(mixed).notes if note.startswith("please check")]
+    assert asked == [
+        "please check: Income: is it a number? All 20 values are but one, '1,200' in row 19. "
+        "As it stands each one counts as a level of its own"
+    ]
+    edges = mace.Space.from_frame(pd.DataFrame({"Home": [" rent", "own", "rent"]}))
+    assert edges.notes[0] == "Home: categorical with the levels ' rent', own, rent"
+
+
 def test_an_inferred_space_asks_about_dates_identifiers_and_what_only_grows(table):
     more = pd.concat([table] * 3, ignore_index=True)
     more["CustomerId"] = [f"c{place:04}" for place in range(120)]

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mace.base.suggestions import among
 from mace.compilers.library import descends
 from mace.compilers.lightgbm.reader import spelled
 from mace.compilers.model_file import ModelFile
@@ -54,7 +55,10 @@ class Listed(Recoding):
             return Recoding(names, self.lists)
         for name in names:
             if name not in space.names:
-                raise ModelError(f"the model reads the column `{name}`, which the space does not have")
+                raise ModelError(
+                    f"the model reads the column `{name}`, which the space does not have",
+                    hint=among(name, space.names, "The space"),
+                )
         features = [space[name] for name in names]
         for feature, seen in zip(features, self.seen, strict=True):
             if not _numbers(feature, seen) and not any(_fits(feature, levels, seen) for levels in self.lists):

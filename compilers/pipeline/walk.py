@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mace.base.exact import nearest
+from mace.base.suggestions import among
 from mace.compilers.containers import Stage, column_of, matrix_of
 from mace.compilers.deployed import quiet
 from mace.compilers.library import Intake, is_a
@@ -161,7 +162,10 @@ class Walk:
     def _needed(self, column: Traced | None, place: int) -> Traced:
         if column is None:
             name = self.names[place] if self.names is not None else place
-            raise ModelError(f"the {self.what} reads the column `{name}`, which the space does not have")
+            raise ModelError(
+                f"the {self.what} reads the column `{name}`, which the space does not have",
+                hint=among(name, self.space.names, "The space"),
+            )
         return column
 
     def _column_names(self, columns: Sequence[Traced]) -> list[str]:

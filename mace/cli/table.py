@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line, short
+from mace.base.figures import counted
 from mace.base.files import is_open, no_text, reason
 from mace.base.frames import arrow, in_pandas
 from mace.errors import FileError
@@ -28,12 +29,18 @@ if TYPE_CHECKING:
     from mace.space.space import Space
 
 PARQUET = ".parquet"
+PACKED = (".gz", ".bz2", ".zip", ".xz", ".zst", ".tar")  # as pandas unpacks them
+OTHER_KINDS = (".xlsx", ".xls", ".ods", ".json", ".jsonl", ".feather", ".pkl", ".pickle")  # of tables
 _OTHERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _EXPECTED = "Expected are a first line with the names of the columns, commas between values, and UTF-8."
 
 
 def read_rows(path: str, hint: str = "") -> pd.DataFrame:
     """The table in a file, by its ending; raises FileError. hint: where the file cannot be read at all."""
+    if Path(path).is_dir():
+        raise FileError(f"{path}: this is a folder, not a file", hint=hint)
+    if Path(path).suffix.lower() in OTHER_KINDS:
+        raise FileError(f"{path}: a table is read from CSV or Parquet", hint="Save it as one of these.")
     return _read_parquet(path, hint) if _is_parquet(path) else read_csv(path, hint)
 
 
@@ -90,7 +97,21 @@ def read_csv(path: str, hint: str = "") -> pd.DataFrame:
         raise FileError(f"{path}: it is no text in UTF-8: it holds the byte 0x00", hint=_EXPECTED)
     if (twice := _twice(path, names)) is not None:
         raise _two_called(path, twice)
+    if len(names) > 1 and frame.iloc[:, -1].isna().any() and Path(path).suffix.lower() not in PACKED:
+        _check_lengths(Path(path), len(names))
     return frame
+
+
+def _check_lengths(path: Path, width: int) -> None:
+    """Raise FileError for a row with fewer values than there are names: pandas takes what lacks for missing."""
+    if not path.is_file():  # what comes through a pipe is read once
+        return
+    with path.open(encoding="utf-8-sig", newline="") as file, suppress(csv.Error):
+        rows = csv.reader(file)
+        for row in rows:
+            if 0 < len(row) < width and any(cell.strip() for cell in row):
+                said = f"its line {rows.line_num} has {counted(len(row), 'value')}, and its first line {width} names"
+                raise FileError(f"{path}: {said}", hint="Complete the row; of a value that is missing the comma stays.")
 
 
 def as_declared(frame: pd.DataFrame, path: str, space: Space) -> pd.DataFrame:

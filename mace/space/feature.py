@@ -255,8 +255,11 @@ class Feature:
         if value is None or isinstance(value, float) and not math.isfinite(value):
             if self.missing and (value is None or math.isnan(value)):
                 return None if self.numeric else len(self.levels) - 1
-            hint = "" if isinstance(value, float) and np.isinf(value) else "Features may be declared with missing=True."
-            raise RowError(f"column `{self.name}`: the value is missing or not finite ({value!r})", hint=hint)
+            if isinstance(value, float) and math.isinf(value):
+                hint = "Correct the row, or leave it out."
+                raise RowError(f"column `{self.name}`: expected a finite number, got {short(value)}", hint=hint)
+            hint = 'Fill it in, or let it be missing in the space: missing = "keep".'
+            raise RowError(f"column `{self.name}`: the value is missing, which the space does not allow", hint=hint)
         if not self.numeric:
             if not hashed(value):
                 raise RowError(f"column `{self.name}`: {no_single(value)}")

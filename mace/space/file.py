@@ -65,10 +65,11 @@ def loads(text: str, make: Make[Made], file: str = "<space>") -> Made:
     except FileError as error:
         raise SpaceError(error.message, hint=error.hint) from None
     if data.get("mace_space") != VERSION:
-        found = data.get("mace_space", "nothing")
-        raise SpaceError(
-            f"{file}: expected `mace_space = {VERSION}`, found {short(found)}", hint="Add it as the first line."
-        )
+        if "mace_space" not in data:
+            hint = f"A space begins with the line `mace_space = {VERSION}`."
+            raise SpaceError(f"{file}: this is no space: it has no `mace_space`", hint=hint)
+        hint = f"This mace reads version {VERSION} of the format: read the file with the mace that wrote it."
+        raise SpaceError(f"{file}: expected `mace_space = {VERSION}`, found {short(data['mace_space'])}", hint=hint)
     unknown = set(data) - {"mace_space", "name", "rules", "feature", "decisions"}
     if unknown:
         raise SpaceError(f"{file}: unknown key `{min(unknown)}`", hint="Known: name, rules, decisions, [[feature]].")

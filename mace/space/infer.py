@@ -275,5 +275,5 @@ def _check_whole(values: pd.Series[Any], column: str) -> None:
 def _level(level: Level) -> str:
     """A level as a note shows it: a date without the time that it does not have."""
     if isinstance(level, str):
-        return level
+        return level if level == level.strip() and level else repr(level)
     return str(level).removesuffix(" 00:00:00") if hasattr(level, "isoformat") else short(level)

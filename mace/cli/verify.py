@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from mace.cli.alive import alive
-from mace.cli.options import Given, read_space
+from mace.cli.options import Given, Limits, read_space
 from mace.cli.output import say
 from mace.errors import MaceError
 
@@ -48,6 +48,8 @@ def verify(
     """
     from mace.verify.command import run_verify, run_vnnlib
 
+    if timeout is not None:
+        timeout = Limits(timeout).seconds or 0
     if network is not None:
         if given.model is not None or given.data is not None or property or suite or certificates or sarif:
             raise MaceError(
@@ -59,6 +61,7 @@ def verify(
     frame, space = (None, read_space(given.space)) if given.data is None and given.space else given.read_table()
     model = given.read_model()
     alive.doing = "verifying"
+    written: list[str] = []
     text, code = run_verify(
         model,
         space,
@@ -71,6 +74,9 @@ def verify(
         certificates=certificates,
         sarif=sarif,
         load_model=given.read_model,
+        wrote=written.append,
     )
     say(text)
+    for said in written:
+        say(said, err=True)
     raise typer.Exit(code)

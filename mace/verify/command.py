@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mace.base.escape import json_text
 from mace.base.exit_codes import DONE, UNDECIDED, USAGE, VIOLATED
+from mace.base.figures import counted
 from mace.base.files import check_folder, make_folder, write_whole
 from mace.errors import MaceError
 from mace.space.space import Space
@@ -35,11 +36,14 @@ def run_verify(
     certificates: Path | None = None,
     sarif: Path | None = None,
     load_model: Callable[[Path], object] | None = None,
+    wrote: Callable[[str], object] | None = None,
 ) -> tuple[str, int]:
     """The text to print and the exit code; writes certificates into a folder, and SARIF to a file, if one is named.
 
     timeout: seconds a property; 0 for no limit, None for what the suite says (60 where there is none).
+    wrote: is told of every file, or folder of files, that was written.
     """
+    tell = wrote or (lambda said: None)
     if (suite is None) == (not properties):
         raise MaceError("give either --property or --suite", hint='--property "monotone(Income, increasing)"')
     if certificates is not None:
@@ -53,9 +57,12 @@ def run_verify(
         asked = of_texts(list(properties), usual or None)
     outcomes = run_suite(model, space, asked, data=frame, timeout=timeout, memory_mb=memory_mb, load_model=load_model)
     if certificates is not None:
-        _save(certificates, outcomes)
+        count = _save(certificates, outcomes)
+        said = f"{counted(count, 'certificate')} written to {certificates}"
+        tell(f"{said}; check with: mace check {certificates}" if count else f"no certificate written to {certificates}")
     if sarif is not None:
         write_whole(sarif, (WRITERS["sarif"](asked, outcomes) + "\n").encode())
+        tell(f"SARIF written to {sarif}")
     return WRITERS[format](asked, outcomes), code_of(outcomes)
 
 
@@ -89,9 +96,12 @@ def code_of(outcomes: Sequence[Outcome]) -> int:
     return DONE
 
 
-def _save(folder: Path, outcomes: Sequence[Outcome]) -> None:
-    """Every certificate as `<number of the property>-<number>.json.gz`."""
+def _save(folder: Path, outcomes: Sequence[Outcome]) -> int:
+    """Every certificate as `<number of the property>-<number>.json.gz`; how many there are."""
+    count = 0
     for number, outcome in enumerate(outcomes, 1):
         if outcome.verdict is not None:
             for part, certificate in enumerate(outcome.verdict.certificates, 1):
                 certificate.save(folder / f"{number:03d}-{part:03d}.json.gz")
+                count += 1
+    return count

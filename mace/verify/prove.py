@@ -131,7 +131,8 @@ class _Run:
         return None
 
     def _found(self, rows: Rows, decisions: tuple[Label, ...]) -> Verdict:
-        shown = Violation(rows, decisions, self.subject.space)
+        label = self.given.label if isinstance(self.given, kinds.Bounded) else None
+        shown = Violation(rows, decisions, self.subject.space, label)
         # What was refuted before proves nothing about the property.
         self.certificates = []
         if isinstance(self.given, kinds.Reachable):

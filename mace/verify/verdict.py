@@ -39,13 +39,16 @@ class Violation:
     """Inputs that break a property, and what the deployed model says of each.
 
     inputs:    one row, or two, as feature -> value in the space's own types.
-    decisions: what `predict` returns for each; of `equivalent`, what each of the two models returns for the one row.
+    decisions: what `predict` returns for each; of `equivalent`, what each of the two models returns for the one row;
+               of `bounded` with a class, the probability of that class.
     space:     has the names that people have for decisions.
+    label:     the class whose probability `decisions` are; None where they are what `predict` returns.
     """
 
     inputs: tuple[dict[str, Any], ...]
     decisions: tuple[Any, ...]
     space: Space | None = field(default=None, repr=False, compare=False)
+    label: Any = field(default=None, repr=False, compare=False)
 
     @property
     def changes(self) -> dict[str, tuple[Any, Any]]:
@@ -79,7 +82,10 @@ class Violation:
         return f"{value!r} {unit}".strip() if rounded else str(cell(value, unit))
 
     def _called(self, decision: Any) -> str:
-        """A decision as people call it, and the model's own label where that is another."""
+        """A decision as people call it, and the model's own label where that is another; a probability of whose."""
+        if self.label is not None:
+            known = self.label if self.space is None else self.space.called(self.label)
+            return f"p({one_line(known)}) = {plain(decision)!r}"
         label = plain(decision)
         name = str(label) if self.space is None else self.space.called(label)
         return repr(label) if name == str(label) else f"{one_line(name)} ({one_line(repr(label))})"

@@ -51,6 +51,13 @@ def test_text_says_all_three_and_counts(suite) -> None:
     assert "no feature `Height`" in text and text.endswith("1 proved, 1 violated, 1 error")
 
 
+def test_files_that_are_written_are_told_of(suite, tmp_path) -> None:
+    told: list[str] = []
+    folder, sarif = tmp_path / "proofs", tmp_path / "s.sarif"
+    run_verify(PROGRAM, SPACE, None, [], suite, certificates=folder, sarif=sarif, wrote=told.append)
+    assert told == [f"no certificate written to {folder}", f"SARIF written to {sarif}"]  # solvers proved it
+
+
 def test_json_has_the_replayed_inputs(suite) -> None:
     results = json.loads(ran(suite, "json")[0])["results"]
     assert [result["status"] for result in results] == ["proved", "violated", "error"]

@@ -222,6 +222,7 @@ def test_a_number_and_a_probability_are_bounded() -> None:
     assert row["Age"] >= 30 and says(model, row) == said < 5
     forest = fitted("forest")
     verdict = mace.verify(forest, SPACE, "bounded(lower=0.5, label=1)")
+    assert f"p(1) = {verdict.violation.decisions[0]!r} (replayed" in str(verdict)  # no class of that name
     probability = forest.predict_proba(SPACE.encode(pd.DataFrame([verdict.violation.inputs[0]])))[0, 1]
     assert verdict.violation.decisions == (probability,) and probability < 0.5
 

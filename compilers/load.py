@@ -166,7 +166,7 @@ def _unpickle(path: Path) -> object:
             ) from error
         except Exception as error:  # a damaged pickle raises anything at all
             raise FileError(
-                f"{path} cannot be read as a pickle ({type(error).__name__}: {error})",
+                f"{path} cannot be read as a pickle ({': '.join(filter(None, [type(error).__name__, str(error)]))})",
                 hint="It is damaged, or not a pickle, or written by a version that this one cannot read.",
             ) from error
     return loaded

@@ -22,7 +22,7 @@ import mace
 from mace.audit.record import Record
 from mace.audit.rows import groups_of
 from mace.base.deadline import Deadline, standing, stoppable
-from mace.base.figures import counted
+from mace.base.figures import counted, size_of
 from mace.base.suggestions import among, closest, few, meant
 from mace.cli import app
 from mace.cli.options import Given, Limits, names_of
@@ -145,6 +145,7 @@ def test_a_wrong_argument_is_one_whether_or_not_it_comes_to_a_search(tree, table
         ({"oracle": "search"}, "only asks the model, and this is asked of a model that is read"),
         ({"gap": -1}, "gap must be a number >= 0"),
         ({"diversity": "foo"}, "diversity must be"),
+        ({"diversity": "F"}, "diversity 'F' is about answers that are found together"),
     ):
         with pytest.raises(MaceError, match=message) as caught:
             explainer.explain(table.iloc[row], goal=1, **wrong)
@@ -387,6 +388,10 @@ def test_one_of_something_is_not_spoken_of_as_many(table):
     assert [counted(1, "row"), counted(2, "row"), counted(1200, "box", "boxes")] == ["1 row", "2 rows", "1,200 boxes"]
     gap = pd.DataFrame({"Age": [None, *table["Age"][1:]]})
     assert mace.Space.from_frame(gap).notes[0].endswith("; 1 value is missing, so a value may be")
+
+
+def test_what_is_written_has_a_size_that_is_not_nothing():
+    assert [size_of(n) for n in (12, 3_400, 2_345_678_900)] == ["12 bytes", "3.4 kB", "2,345.7 MB"]
 
 
 def test_the_command_line_says_its_version():
@@ -675,6 +680,8 @@ LOANS = ("--data", "loans", "--goal", "1")
             "the weight of `Income` must not",
         ),
         (("explain", *LOANS, "--objective", "changes", "--weight", "Income=2"), "--weight is what a change weighs"),
+        (("explain", *LOANS, "--objective", "cost", "--price", "Incom=1"), "Did you mean 'Income'?"),
+        (("verify", *LOANS[:2], "--timeout", "-1", "--property", "fair(Sex)"), "--timeout must be a number of seconds"),
         (("audit", *LOANS, "--horizon", "3"), "no --world is given"),
         (("audit", *LOANS, "--world", "loans", "--n-jobs", "2"), "--n-jobs is not for plans"),
         (("audit", *LOANS, "--world", "loans", "--all"), "--all is not for plans"),

@@ -77,7 +77,9 @@ class Request:
         if self.resume and self.checkpoint is None:
             raise MaceError("there is nothing to resume without a checkpoint", hint="Name its file: --checkpoint.")
         if self.goal is None and self.rows == "rejected":
-            raise GoalError("which rows are rejected depends on the goal", hint='Give goal=, or rows="all".')
+            raise GoalError(
+                "which rows are rejected depends on the goal", hint='Give goal= (--goal), or rows="all" (--all).'
+            )
 
     def task(self) -> Task:
         """What is the same for every row; the model is read. Makes the folder for certificates."""

@@ -41,6 +41,11 @@ def counted(count: int, one: str, several: str = "") -> str:
     return f"1 {one}" if count == 1 else f"{count:,} {several or f'{one}s'}"
 
 
+def size_of(count: int) -> str:
+    """So many bytes, in a unit in which they are no long number and not nothing."""
+    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:.1f} kB" if count >= 1e3 else f"{count} bytes"
+
+
 def at_least(lower: Fraction | float, digits: int = DIGITS) -> str:
     """A lower bound, which says no more than was proved."""
     return number(lower, digits, "down")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,10 +17,13 @@ from mace.base.exit_codes import DONE, UNDECIDED
 from mace.cli.alive import alive
 from mace.cli.faults import StoppedError
 from mace.cli.options import FormatOption, Given, GroupsOption, Limits, Measured, OracleOption, names_of
-from mace.cli.output import Format, print_json, say, terminal
+from mace.cli.output import Format, print_json, say, terminal, wrote
 from mace.cli.progress import Lines
 from mace.cli.resolve import planned_of
 from mace.errors import MaceError
+
+if TYPE_CHECKING:
+    from mace.audit.result import Audit
 
 NARROWEST = 80  # columns of a terminal in which the tables fit
 
@@ -32,7 +35,7 @@ class Population:
     groups: GroupsOption = None
     goal: Annotated[str | None, typer.Option("--goal", help="The favourable decision.")] = None
     all_rows: Annotated[bool, typer.Option("--all", help="Every row, not only those that lack the goal.")] = False
-    limit: Annotated[int | None, typer.Option("--limit", help="Only the first so many of them.")] = None
+    limit: Annotated[int | None, typer.Option("--limit", help="Only the first so many of these rows.")] = None
     protected: Annotated[
         str | None, typer.Option("--protected", help="Features on which no decision should rest: Sex,Age.")
     ] = None
@@ -40,8 +43,8 @@ class Population:
         int,
         typer.Option(
             "--cores",
-            help="For how many rows without recourse to say which rules and restrictions block them (unsatisfiable "
-            "cores; of processors: --n-jobs).",
+            help="For how many rows without recourse to look for the rules and restrictions that block them "
+            "(unsatisfiable cores; for processor cores see --n-jobs).",
         ),
     ] = 25
 
@@ -121,7 +124,16 @@ def audit(
     _print(shown, shown.to_dict(), format)
     if failed is not None:
         raise failed
+    _tell_files(shown, out, certificates)
     raise typer.Exit(code)
+
+
+def _tell_files(audit: Audit, out: Path | None, certificates: Path | None) -> None:
+    """Say which files there are now, and what for."""
+    if out is not None:
+        wrote("audit", out, f"a page of it: mace report {out} --out report.html")
+    if certificates is not None and audit.findings.statuses.certificate_bytes:
+        say(f"certificates are in {certificates}; check them with: mace check {certificates}", err=True)
 
 
 def _no_more_than_plans(measured: Measured, population: Population, work: Work, more: dict[str, object]) -> None:
@@ -157,6 +169,7 @@ def _audit_plans(
     if out is not None:
         text = done.to_frame().to_csv() if out.suffix == ".csv" else json.dumps(done.to_dict(), indent=1)
         write_whole(out, text.encode())
+        wrote("plans", out)
     if format is Format.json:
         print_json(done.to_dict())
     else:

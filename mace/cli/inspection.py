@@ -155,11 +155,15 @@ def render(report: dict[str, Any]) -> RenderableType:
         parts += [Text(one_line(line), "bold" if head else "") for head, line in _world(report["world"])]
     if "model" in report:
         parts.append(Text("model", "bold"))
-        parts += [
-            Text(one_line(f"  {name}: {', '.join(value) if isinstance(value, list) else value}"))
-            for name, value in report["model"].items()
-        ]
+        parts += [Text(one_line(f"  {name}: {_listed(name, value)}")) for name, value in report["model"].items()]
     return Group(*parts)
+
+
+def _listed(name: str, value: object) -> str:
+    """What is said of a model in one line."""
+    if not isinstance(value, list):
+        return str(value)
+    return ", ".join(value) or ("none: it predicts a number" if name == "classes" else "none")
 
 
 def _world(world: dict[str, Any]) -> list[tuple[bool, str]]:

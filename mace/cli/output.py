@@ -11,6 +11,7 @@ import shutil
 import sys
 import textwrap
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -38,6 +39,11 @@ def say(text: object, *, err: bool = False, nl: bool = True) -> None:
     alive.spoke()
     said = lines(text)
     typer.echo(wrapped(said) if nl and (sys.stderr if err else sys.stdout).isatty() else said, err=err, nl=nl)
+
+
+def wrote(what: str, path: Path, then: str = "") -> None:
+    """Say on stderr what was written, where, and what can be done with it."""
+    say(f"{what} written to {path}{then and f'; {then}'}", err=True)
 
 
 def print_json(value: object) -> None:

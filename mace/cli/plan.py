@@ -111,7 +111,6 @@ def plan(
     _show(made, saved.said, format)
     if plot is not None and made.steps:
         save_plot(made.plot(), plot)
-        say(f"plot written to {plot}", err=True)
     elif plot is not None:
         say(f"{plot} is not written: the plan has no step to draw ({made.status})", err=True)
     if saved.failed is not None:

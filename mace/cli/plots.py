@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mace.base.files import check_folder, write_whole
 from mace.base.views import Plot
+from mace.cli.output import wrote
 from mace.errors import FileError
 
 FORMATS = (".svg", ".png", ".pdf")
@@ -29,3 +30,4 @@ def save_plot(plot: Plot, path: Path) -> None:
     drawn = io.BytesIO()
     plot.figure_.savefig(drawn, format=path.suffix.lower()[1:])
     write_whole(path, drawn.getvalue())
+    wrote("plot", path)

@@ -252,10 +252,9 @@ def _plan(aimed: Aimed, gap: Gap, seconds: float, assumed: Sequence[str]) -> Pla
 
 def _asked(allowed: Allowed) -> str:
     """Of which plans the bound speaks, where it does not speak of all."""
-    parts = [
-        f"no action of which touches {name}" if not most else f"at most {most} of whose actions touch {name}"
-        for name, most in allowed.touching.items()
-    ]
+    never = [name for name, most in allowed.touching.items() if not most]
+    parts = [f"no action of which touches {' or '.join(never)}"] if never else []
+    parts += [f"at most {most} of whose actions touch {name}" for name, most in allowed.touching.items() if most]
     if allowed.without:
         parts.append(f"of other sets of actions than the {len(allowed.without)} above")
     return f"the bound is about plans {', '.join(parts)}"

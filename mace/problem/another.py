@@ -6,9 +6,12 @@ Out: what a later answer must not be (`mace.problem.exclusions`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 
+from mace.base.escape import short
+from mace.errors import MaceError
 from mace.problem.around import Around
 from mace.problem.diversity import least_distance
 from mace.problem.exclusions import Avoid, AvoidChanges, AvoidNear, AvoidPoint
@@ -37,4 +40,7 @@ def least_apart(diversity: object) -> Fraction | None:
     """The least distance between answers; None where they differ in another way. Raises MaceError."""
     if diversity in ("features", "points"):
         return None
+    if isinstance(diversity, str) and re.match(r"(F|FV)\b", diversity) or isinstance(diversity, (list, tuple, dict)):
+        hint = "Add together=True (--together), or leave diversity out."
+        raise MaceError(f"diversity {short(diversity)} is about answers that are found together", hint=hint)
     return least_distance(diversity, 'diversity must be "features", "points" or a least distance between answers')

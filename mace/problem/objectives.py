@@ -211,7 +211,9 @@ def _single(objective: Objective, of: str | Path, space: Space) -> Priority:
         assert isinstance(read, Norm)
         return Priority(NearestRow(read), of)
     if not _is_program(of) and of not in NAMES:
-        known = f"Use one of {', '.join(NAMES)}, or the Path of a .mace program."
+        known = (
+            f"Use one of {', '.join(NAMES)}, or the Path of a .mace program; `l1 within 1%` leaves so much to the next."
+        )
         raise DistanceError(f"unknown objective {short(of)}", hint=meant(of, NAMES, known))
     read = read_distance("l1" if of == "gower" else of, space, objective.weights)
     return Priority(replace(read, name="gower") if of == "gower" else read, "gower" if of == "gower" else read.name)
@@ -226,6 +228,8 @@ def _closeness(space: Space, background: pd.DataFrame | None) -> Priority:
 
 def _cost(prices: Mapping[str, object] | None, space: Space) -> Priority:
     """What the changes cost, by a table of prices."""
+    for name in prices or {}:
+        _ = space[name]
     lacking = [f.name for f in space.features if f.change != "fixed" and f.name not in (prices or {})]
     if prices is None or lacking:
         raise DistanceError(

@@ -89,6 +89,9 @@ def to_html(
         )
     if template == "letter" and person is None:
         raise MaceError("a letter is about a person", hint="Name the row: person=3, or --person 3.")
+    if certificates is not None and not Path(certificates).is_dir():
+        hint = "Name the folder that --certificates (certificates=) of the audit named."
+        raise FileError(f"{certificates}: there is no such folder", hint=hint)
     someone = None if person is None else person_of(audit, person, space, certificates)
     page, style = page_of(audit, title, date, template), _shipped("report.css")
     if template == "letter":

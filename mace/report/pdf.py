@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from mace.base.files import reason
 from mace.errors import FileError
 
 BROWSERS = (
@@ -42,8 +43,19 @@ def as_pdf(page: str) -> bytes:
             )
             return target.read_bytes()
         except (OSError, subprocess.SubprocessError) as error:
-            said = (getattr(error, "stderr", None) or str(error)).strip().splitlines() or [""]
-            raise FileError(f"{browser} did not print the report: {said[-1]}", hint=HINT) from None
+            raise FileError(f"{browser} did not print the report: {_why(error)}", hint=HINT) from None
+
+
+def _why(error: OSError | subprocess.SubprocessError) -> str:
+    """The last line that the browser wrote, or how it ended."""
+    said = str(getattr(error, "stderr", None) or "").strip().splitlines()
+    if said:
+        return said[-1]
+    if isinstance(error, subprocess.CalledProcessError):
+        return f"it ended with exit code {error.returncode}, without a word"
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"it took longer than {PATIENCE} s"
+    return reason(error)
 
 
 def _browser() -> str:

@@ -84,6 +84,9 @@ def read_audit(path: str | Path, groups: Iterable[str] = ()) -> Audit:
 
 def _whole(path: Path) -> Audit:
     data = json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_refuse)
+    if not isinstance(data, dict) or not {"about", "groups", "extra", "records"} <= set(data):
+        lacks = "it lacks its records, or what they are about"
+        raise FileError(f"{path}: cannot be read as an audit ({lacks})", hint=_GIVE)
     extra = {str(part): [Record(**one) for one in some] for part, some in data["extra"].items()}
     groups = {str(name): [str(label) for label in labels] for name, labels in data["groups"].items()}
     # Each protected feature has asked what flips when it alone changes.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mace.audit.record import FAILURES, PROOFS
-from mace.base.figures import counted
+from mace.base.figures import counted, size_of
 from mace.present.tables import as_html as tables_as_html
 from mace.present.tables import as_text, row, stacked, table
 from mace.report.asked import held_protected
@@ -60,7 +60,7 @@ def _statuses(audit: Audit, findings: Findings) -> Any:
     for name, count in statuses.counts.items():
         row(made, name, count, FAILURES.get(name, ""))
     row(made, "proved", statuses.proved, "optimal or infeasible")
-    size = f", {statuses.certificate_bytes / 1e6:.1f} MB" if statuses.certificate_bytes else ""
+    size = f", {size_of(statuses.certificate_bytes)}" if statuses.certificate_bytes else ""
     if statuses.asked_for:
         lost = f"; {statuses.unwritten:,} could not be written" if statuses.unwritten else ""
         row(made, "certified", statuses.certified, f"the checker accepted a certificate{size}{lost}")
@@ -178,5 +178,5 @@ def _undecided(audit: Audit) -> Any:
         "why",
     )
     for record in rows[:MOST_ROWS]:
-        row(made, record.label, record.outcome, record.why)
+        row(made, record.label, record.outcome, record.why.replace("\n", ". "))
     return made

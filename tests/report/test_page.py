@@ -347,6 +347,12 @@ def test_a_damaged_certificate_is_named_once_with_what_to_do(tmp_path: Path):
     assert "writes anew what is damaged" in hint
 
 
+def test_a_folder_of_certificates_that_is_not_there_is_no_silence(tmp_path):
+    with pytest.raises(FileError, match="nowhere: there is no such folder"):
+        mace.report(made.audit(), tmp_path / "r.html", 0, certificates=tmp_path / "nowhere")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_pdf_is_what_a_browser_prints_of_the_page(tmp_path, monkeypatch):
     browser = tmp_path / "browser"
     browser.write_text(
@@ -361,6 +367,9 @@ def test_a_pdf_is_what_a_browser_prints_of_the_page(tmp_path, monkeypatch):
     assert printed == b"%PDF " + to_html(made.audit(), 0, template="letter").encode()
     with pytest.raises(FileError, match=r"did not print the report: no room\nWrite an \.html"):
         mace.report(made.audit(), tmp_path / "other.pdf", title="hostile")
+    browser.write_text("#!/bin/sh\nexit 3\n")
+    with pytest.raises(FileError, match=r"did not print the report: it ended with exit code 3, without a word\n"):
+        mace.report(made.audit(), tmp_path / "other.pdf")
     monkeypatch.setenv("MACE_BROWSER", str(tmp_path / "none"))
     with pytest.raises(FileError, match=r"no browser to print a PDF with: MACE_BROWSER is .*none"):
         mace.report(made.audit(), tmp_path / "other.pdf")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mace.base.figures import Rounding, at_least, cell, number
 from mace.errors import MaceError, RowError
-from mace.present.drawing import BLUE, FAINT, GREY, INK, Display, plain
+from mace.present.drawing import BLUE, FAINT, GREY, INK, Display, plain, plain_each
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,7 +108,7 @@ class AnswerDisplay(Display):
             for at, side, end in ((0.0, "left", change.low), (1.0, "right", change.high)):
                 ax.text(at, place + 0.17, plain(end), ha=side, va="top", fontsize="x-small", color=GREY)
         ax.set_ylim(max(1, len(self.changes)) - 0.45, -0.6)
-        ax.set_yticks(range(len(self.changes)), [plain(change.name) for change in self.changes])
+        ax.set_yticks(range(len(self.changes)), plain_each(change.name for change in self.changes))
         ax.set_xlim(-0.03, 1.03)
         ax.set_xticks([])
         ax.tick_params(length=0)

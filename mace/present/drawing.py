@@ -11,8 +11,9 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from mace.base.escape import one_line
@@ -97,8 +98,28 @@ def plain(text: object, longest: int = LONGEST) -> str:
     # Cut in the middle: names of a kind often begin alike.
     tail = longest * 2 // 5
     short = line if len(line) <= longest else f"{line[: longest - tail - 1].rstrip()}…{line[-tail:].lstrip()}"
-    # Mathematics stands between dollars; a dollar with a backslash is a dollar.
-    return short.replace("$", r"\$")
+    return _without_mathematics(short)
+
+
+def plain_each(texts: Iterable[object], longest: int = LONGEST) -> list[str]:
+    """Texts that stand beside each other, each as `plain` has it; of those that are cut alike the part that differs."""
+    lines = [one_line(text) for text in texts]
+    shown = [plain(line, longest) for line in lines]
+    for short in {one for one in shown if shown.count(one) > 1}:
+        alike = {line for line, one in zip(lines, shown, strict=True) if one == short}
+        common = len(list(takewhile(lambda letters: len(set(letters)) == 1, zip(*alike, strict=False))))
+        begin = max(0, common - longest // 3)
+        for place, line in enumerate(lines):
+            if len(alike) > 1 and line in alike:
+                part = line[begin : begin + longest - 2].strip()
+                end = "…" if begin + longest - 2 < len(line) else ""
+                shown[place] = _without_mathematics(f"{'…' if begin else ''}{part}{end}")
+    return shown
+
+
+def _without_mathematics(line: str) -> str:
+    """Mathematics stands between dollars; a dollar with a backslash is a dollar."""
+    return line.replace("$", r"\$")
 
 
 @contextmanager

@@ -11,7 +11,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mace.base.figures import counted, number, percent
-from mace.present.drawing import BLUE, FAINT, GREEN, GREY, INK, LONGEST, ORANGE, PALE, PURPLE, RED, Display, plain
+from mace.present.drawing import (
+    BLUE,
+    FAINT,
+    GREEN,
+    GREY,
+    INK,
+    LONGEST,
+    ORANGE,
+    PALE,
+    PURPLE,
+    RED,
+    Display,
+    plain,
+    plain_each,
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -88,13 +102,17 @@ class StatusDisplay(AuditDisplay):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The distances of a group that were proved, their median, and how many rows have none."""
+    """The distances of a group that were proved, their median, and how many rows have none.
+
+    left_out: how many rows are undecided.    stuck: how many provably have no way out.
+    """
 
     name: str
     values: tuple[float, ...]
     median: Estimate
     quantiles: dict[str, float]
     left_out: int
+    stuck: int
 
 
 class DistanceDisplay(AuditDisplay):
@@ -110,13 +128,11 @@ class DistanceDisplay(AuditDisplay):
     def of(cls, audit: Audit) -> Self:
         groups = []
         for found in audit.findings.distances:
-            values = tuple(
-                record.distance
-                for record in members(audit, found.by, found.group)
-                if record.outcome == "optimal" and record.distance is not None
-            )
+            inside = members(audit, found.by, found.group)
+            values = tuple(r.distance for r in inside if r.outcome == "optimal" and r.distance is not None)
+            stuck = sum(record.outcome == "infeasible" for record in inside)
             name = name_of(found.by, found.group)
-            groups.append(Group(name, values, found.median, found.quantiles, found.left_out))
+            groups.append(Group(name, values, found.median, found.quantiles, found.left_out, stuck))
         return cls(groups, str(audit.about.get("distance", "")))
 
     @property
@@ -137,7 +153,8 @@ class DistanceDisplay(AuditDisplay):
         shown = self.groups[:MOST_GROUPS]
         for place, group in enumerate(shown):
             if not group.values:
-                words = "none proved" if group.left_out else "none: proved to have no way out"
+                stuck = "none: proved to have no way out" if group.stuck else "no rows"
+                words = "none proved" if group.left_out else stuck
                 ax.text(0.02, place, words, transform=ax.get_yaxis_transform(), va="center", color=GREY)
                 continue
             q = group.quantiles
@@ -330,7 +347,7 @@ def name_of(by: str, group: str) -> str:
 
 def _rows(ax: Axes, names: Sequence[str]) -> None:
     """Names down the left side, the first on top, with a fine line for each."""
-    ax.set_yticks(range(len(names)), [_beside(name) for name in names])
+    ax.set_yticks(range(len(names)), _beside(names))
     ax.set_ylim(max(1, len(names)) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color=FAINT, linewidth=0.6)
@@ -338,10 +355,16 @@ def _rows(ax: Axes, names: Sequence[str]) -> None:
     ax.spines["left"].set_visible(False)
 
 
-def _beside(name: str) -> str:
-    """A name beside an axis; that of a group may take two lines, so that less of it is cut."""
-    by, colon, group = name.partition(": ")
-    return f"{plain(by + ':')}\n{plain(group)}" if colon and len(name) > LONGEST else plain(name)
+def _beside(names: Sequence[str]) -> list[str]:
+    """Names beside an axis; that of a group may take two lines, so that less of it is cut."""
+    parts = [name.partition(": ") for name in names]
+    firsts, groups = plain_each(f"{by}:" for by, _, _ in parts), plain_each(group for _, _, group in parts)
+    return [
+        f"{first}\n{group}" if colon and len(name) > LONGEST else whole
+        for name, whole, (_, colon, _), first, group in zip(
+            names, plain_each(names), parts, firsts, groups, strict=True
+        )
+    ]
 
 
 def _percent(ax: Axes) -> None:

@@ -36,6 +36,8 @@ def five(audit: Audit) -> list[Said]:
 
 def _decided(audit: Audit) -> Said:
     counts, total = audit.findings.statuses.counts, len(audit.records)
+    if not total and audit.finished:
+        return Said(f"No row was asked about{_whose(audit)}.", "proved")
     begin = f"{counted(total, 'row was', 'rows were')} asked about"
     if not audit.finished:
         begin = f"This audit is not finished: {total:,} of {counted(audit.about['planned'], 'row')} were answered"
@@ -49,7 +51,19 @@ def _decided(audit: Audit) -> Said:
     return Said(f"{begin}, and {how_many} are decided with proof{proved}.", "proved")
 
 
+def _whose(audit: Audit) -> str:
+    """Why no row was asked about, where that is known."""
+    rows = audit.about.get("frame_rows")
+    if rows is None:
+        return ""
+    return (
+        f": {counted(rows, 'row is', 'rows are')} in the table, and none lacks the goal" if rows else ": there is none"
+    )
+
+
 def _stuck(audit: Audit) -> Said:
+    if not audit.records:
+        return Said("Who is stuck is not said: no row was answered.", "no-recourse")
     everyone = next(line for line in audit.findings.no_recourse if line.by == "everyone")
     if not everyone.proved.count:
         who, all_of = ("Nobody", "everyone has") if audit.finished else ("Nobody of those answered", "all of them have")

@@ -19,12 +19,13 @@ import mace
 from mace.base.figures import cell, move, number, percent
 from mace.errors import MaceError
 from mace.present.closing import bar
-from mace.present.drawing import WIDTH, style, to_svg
+from mace.present.drawing import WIDTH, plain, plain_each, style, to_svg
 from mace.present.words import bracketed
 from mace.report.displays import MOST_GROUPS, BoundsDisplay, DistanceDisplay
 from mace.report.multiples import Reach, ReachDisplay
 from mace.report.plots import DISPLAYS
 from mace.report.sections import bounds, reach
+from mace.report.summary import five
 from mace.report.text import as_text
 from mace.solve.driver import Bracket
 from tests.audit import faults
@@ -58,6 +59,24 @@ def test_an_audit_plots_into_a_new_figure(name: str):
 @pytest.mark.parametrize("name", DISPLAYS)
 def test_an_audit_of_nothing_can_be_plotted(name: str):
     assert "<svg" in to_svg(DISPLAYS[name].of(made.audit(records=[], extra={}, groups={})), "empty")
+
+
+def test_of_no_rows_nothing_is_said_to_be_proved():
+    nothing = made.audit(records=[], extra={}, groups={})
+    ax = Figure().subplots()
+    DistanceDisplay.of(nothing).plot(ax)
+    assert [text.get_text() for text in ax.texts] == ["no rows"]
+    decided, stuck, *_ = (said.text for said in five(nothing))
+    assert decided.startswith("No row was asked about") and stuck.startswith("Who is stuck is not said")
+
+
+def test_names_that_are_cut_alike_show_where_they_differ():
+    names = [f"a really quite long name of feature {k:02} of this table, and $so$ on" for k in range(12)]
+    shown = plain_each(names)
+    assert len(set(shown)) == 12 and all(len(one) <= 26 and f"{k:02}" in one for k, one in enumerate(shown))
+    assert plain_each(["Age", "Age", "Income"]) == ["Age", "Age", "Income"]
+    same = "the same long name, said twice here"
+    assert plain_each([same, same]) == [plain(same)] * 2
 
 
 def test_many_groups_are_cut_in_the_plot():

@@ -22,7 +22,7 @@ import mace
 from mace.audit.record import Record
 from mace.audit.rows import groups_of
 from mace.base.deadline import Deadline, standing, stoppable
-from mace.base.figures import counted, size_of
+from mace.base.figures import cell, counted, size_of
 from mace.base.suggestions import among, closest, few, meant
 from mace.cli import app
 from mace.cli.options import Given, Limits, names_of
@@ -392,6 +392,24 @@ def test_one_of_something_is_not_spoken_of_as_many(table):
 
 def test_what_is_written_has_a_size_that_is_not_nothing():
     assert [size_of(n) for n in (12, 3_400, 2_345_678_900)] == ["12 bytes", "3.4 kB", "2,345.7 MB"]
+
+
+def test_what_an_answer_shows_has_the_goal_when_it_is_typed_in():
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["f0", "f1"])
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(rows, rows["f0"] + rows["f1"] > 0)
+    refused = rows[~model.predict(rows)]
+    for _, row in refused.iterrows():
+        answer = mace.explain(model, rows, row, goal=True)
+        typed = dict(row)
+        for sentence in answer.sentences():
+            name, _, moved = sentence.partition(" from ")
+            typed[name] = float(moved.partition(" to ")[2].replace(",", ""))
+        assert model.predict(pd.DataFrame([typed])).all()  # rounded to 12 digits, most of them are refused
+
+
+@pytest.mark.parametrize("value", [0.1, -0.0, 1e22, 5e-324, 1.7e308, 0.1 + 0.2, 376436736000.00006, 2.0**53, 1e-5])
+def test_a_float_that_is_shown_is_read_back_as_it_is(value):
+    assert float(cell(value).replace(",", "")) == value
 
 
 def test_the_command_line_says_its_version():

@@ -7,6 +7,7 @@ nothing no 0 %.
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Any, Literal
@@ -16,6 +17,8 @@ from mace.base.escape import one_line
 Rounding = Literal["down", "up", "nearest"]
 _ROUNDING = {"down": ROUND_FLOOR, "up": ROUND_CEILING, "nearest": ROUND_HALF_EVEN}
 DIGITS = 9  # of a bound
+MOVED = 12  # of a difference
+MOST_DIGITS = 17  # of a float that is read back as the same one
 
 
 def number(value: Fraction | float, digits: int = 6, rounding: Rounding = "nearest") -> str:
@@ -57,12 +60,20 @@ def at_most(upper: Fraction | float, digits: int = DIGITS) -> str:
 
 
 def cell(value: Any, unit: str = "") -> str:
-    """A value of a feature, as people write it, in one line."""
+    """A value of a feature, as people write it, in one line; a float that is read back is the same one.
+
+    The nearest change ends on the last float before, or the first behind, a threshold: rounded, it may miss the goal.
+    """
     if value is None or value != value:
         return "missing"
     words = isinstance(value, bool) or not isinstance(value, (int, float))
-    shown = value if words else f"{value:,}" if isinstance(value, int) else number(value, 12)
+    shown = value if words else f"{value:,}" if isinstance(value, int) else _read_back(value)
     return one_line(f"{shown} {unit}".strip())
+
+
+def _read_back(value: float) -> str:
+    """The shortest text that reads as this float, with commas between thousands."""
+    return number(value if math.isinf(value) else Fraction(repr(float(value))), MOST_DIGITS)
 
 
 def move(before: Any, after: Any) -> str:
@@ -71,7 +82,8 @@ def move(before: Any, after: Any) -> str:
         return ""
     # As people subtract: 0.3 - 0.1 is 0.2.
     by = Decimal(str(after)) - Decimal(str(before))
-    return f"{'+' if by > 0 else '-'}{cell(abs(int(by) if by == int(by) else float(by)))}"
+    size = f"{abs(int(by)):,}" if by == int(by) else number(abs(Fraction(by)), MOVED)
+    return f"{'+' if by > 0 else '-'}{size}"
 
 
 def percent(share: float | None, *, exact: bool = False) -> str:

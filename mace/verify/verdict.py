@@ -75,11 +75,9 @@ class Violation:
         return "\n".join(lines)
 
     def _shown(self, name: str, value: Any) -> str:
-        """A value as people write it, with its unit; a float that this would round, as Python writes it."""
+        """A value as people write it, with its unit."""
         feature = None if self.space is None else next((f for f in self.space.features if f.name == name), None)
-        unit = "" if feature is None else feature.unit
-        rounded = isinstance(value, float) and value == value and float(cell(value).replace(",", "")) != value
-        return f"{value!r} {unit}".strip() if rounded else str(cell(value, unit))
+        return cell(value, "" if feature is None else feature.unit)
 
     def _called(self, decision: Any) -> str:
         """A decision as people call it, and the model's own label where that is another; a probability of whose."""

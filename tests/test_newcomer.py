@@ -394,6 +394,17 @@ def test_what_is_written_has_a_size_that_is_not_nothing():
     assert [size_of(n) for n in (12, 3_400, 2_345_678_900)] == ["12 bytes", "3.4 kB", "2,345.7 MB"]
 
 
+def test_a_row_that_has_the_goal_is_said_to_need_no_change(tree, table):
+    answer = mace.explain(tree, table, table.iloc[30], goal=1)
+    assert repr(answer) == "Answer(optimal: nothing changes; l1 distance 0)"
+    for given, hint in ((table.iloc[:0], ""), (table.iloc[:2], "Use frame.iloc[0]; mace.Explainer")):
+        with pytest.raises(RowError) as caught:
+            mace.explain(tree, mace.Space.from_frame(table[["Age", "Income"]]), given, goal=1)
+        assert caught.value.hint.startswith(hint) and bool(caught.value.hint) == bool(hint)
+    with pytest.raises(ModelError, match=r"mace.Space.load\('space.toml'\) reads a file"):
+        mace.explain(tree, "space.toml", table.iloc[0], goal=1)
+
+
 def test_what_an_answer_shows_has_the_goal_when_it_is_typed_in():
     rows = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["f0", "f1"])
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(rows, rows["f0"] + rows["f1"] > 0)

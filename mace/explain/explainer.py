@@ -108,10 +108,13 @@ class Explainer:
         if not isinstance(space, Space):
             check_read(space)
             if not hasattr(space, "shape"):
+                named = isinstance(space, (str, Path))
                 raise ModelError(
                     f"the second argument must be a mace.Space, or a frame that it is inferred from; "
                     f"got {type(space).__name__}",
-                    hint="For instance mace.Space.from_frame(X).",
+                    hint=f"mace.Space.load({str(space)!r}) reads a file."
+                    if named
+                    else "For instance mace.Space.from_frame(X).",
                 )
             held = space
             given, space, self.assumed = inferred(model, space)

@@ -64,7 +64,7 @@ def bracketed(what: str, upper: Fraction, lower: Fraction) -> str:
 
 def short(answer: Answer) -> str:
     """An answer in one line."""
-    said = "; ".join(sentences(answer)[:4])
+    said = "; ".join(sentences(answer)[:4]) or ("nothing changes" if answer.counterfactuals else "")
     if answer.distance is not None:
         said += f"; {answer.distance_name} distance {answer.distance:.6g}"
         if answer.status == "bounded":

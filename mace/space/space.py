@@ -174,7 +174,8 @@ class Space:
         x = in_pandas(x)
         if is_frame(x):
             if len(x) != 1:
-                raise RowError(f"expected one row, got a frame with {len(x)}", hint="Use frame.iloc[0].")
+                many = "Use frame.iloc[0]; mace.Explainer(..).explain(frame) answers for all of them."
+                raise RowError(f"expected one row, got a frame with {len(x)}", hint=many if len(x) else "")
             x = x.iloc[0]
         if hasattr(x, "iloc") and getattr(x, "ndim", 2) == 1:
             same = self._index.equals(x.index)  # type: ignore[attr-defined]  # then no name is there twice

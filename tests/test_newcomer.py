@@ -405,6 +405,15 @@ def test_a_row_that_has_the_goal_is_said_to_need_no_change(tree, table):
         mace.explain(tree, "space.toml", table.iloc[0], goal=1)
 
 
+def test_a_rule_that_nothing_obeys_is_named(tree, table):
+    space = mace.Space.from_frame(table[["Age", "Income"]])
+    answer = mace.explain(tree, space, table.iloc[0], goal=1, rules=["Income >= 0", "Income > 1e9"])
+    assert answer.status == "infeasible"
+    assert [note for note in answer.notes if "rule" in note] == [
+        "nothing that the row may become obeys the rule 'Income > 1e9', whatever the model says"
+    ]
+
+
 def test_what_an_answer_shows_has_the_goal_when_it_is_typed_in():
     rows = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["f0", "f1"])
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(rows, rows["f0"] + rows["f1"] > 0)

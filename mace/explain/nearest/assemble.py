@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mace.base.escape import short
 from mace.base.figures import counted
 from mace.certify.statement import unwritable
 from mace.explain.answer import Answer, Counterfactual, counterfactual_at
@@ -13,8 +14,10 @@ from mace.explain.proved.bound import LONG_PROOF
 from mace.problem import missing
 from mace.problem.another import no_other
 from mace.problem.exclusions import Avoid, AvoidBox
+from mace.problem.programs import Rule
 from mace.problem.question import Question
-from mace.space.axes import Point
+from mace.solve.conditions import broken
+from mace.space.axes import Point, whole
 from mace.tables.table import Formula, Label
 
 IN_DOUBT = "rounding leaves in doubt"
@@ -85,6 +88,8 @@ def _notes(question: Question, found: Sequence[Searched], count: int, judge: Jud
             f"proved: {no_other(found[-1].question.avoid)}" if last.status == "infeasible" else last.why or last.status
         )
         notes.append(f"{len(points)} of {count} answers found ({ending})")
+    if found[0].bracket.status == "infeasible":
+        notes += _never(question)
     notes += noted(found)
     if found[0].bracket.proof is not None and (reason := unwritable(found[0].question)) is not None:
         notes.append(f"no certificate: {reason}")
@@ -94,6 +99,16 @@ def _notes(question: Question, found: Sequence[Searched], count: int, judge: Jud
     if points[:1] != [question.start]:
         notes += missing.notes(question)
     return notes
+
+
+def _never(question: Question) -> list[str]:
+    """The rules that nothing obeys which the row may become: a slip of whoever wrote them, whatever the model is."""
+    everything = whole(question.axes)
+    return [
+        f"nothing that the row may become obeys the rule {short(rule.source.strip())}, whatever the model says"
+        for number, rule in enumerate(question.rules)
+        if isinstance(rule, Rule) and broken(question, number, everything)
+    ]
 
 
 def noted(found: Sequence[Searched]) -> list[str]:

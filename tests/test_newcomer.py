@@ -414,6 +414,13 @@ def test_a_rule_that_nothing_obeys_is_named(tree, table):
     ]
 
 
+def test_where_no_change_helps_the_row_is_not_said_to_have_the_goal(tree, table):
+    space = mace.Space.from_frame(table[["Age", "Income"]])
+    answer = mace.explain(tree, space, table.iloc[0], goal=1, objectives=["shortfall", "l1"], most_changes=0)
+    assert "no change brings the row nearer to the goal" in answer.notes
+    assert "has the goal already" not in str(answer) + answer.oracle
+
+
 def test_what_an_answer_shows_has_the_goal_when_it_is_typed_in():
     rows = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["f0", "f1"])
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(rows, rows["f0"] + rows["f1"] > 0)

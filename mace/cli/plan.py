@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,7 +90,7 @@ def plan(
     With --data cscf-adult or cscf-german the model, the space and the world are those of that benchmark.
     """
     from mace.base.files import check_folder
-    from mace.plans.run import Planner
+    from mace.plans.run import CERTIFIABLE, Planner
 
     _check_front(aims, {"--plot": plot, "--certificate": certificate, "--must-exist": must_exist})
     if plot is not None:
@@ -108,6 +108,8 @@ def plan(
         _show_front(planner.front(asked.row(row), aims.front, points=aims.points or POINTS, **common), format)
     made = planner.plan(asked.row(row), **aims.asked, **common)
     saved = save_one(certificate, lambda: made.certify(timeout or None))
+    if certificate is not None:  # what became of it is said anyway
+        made = replace(made, notes=[note for note in made.notes if note != CERTIFIABLE])
     _show(made, saved.said, format)
     if plot is not None and made.steps:
         save_plot(made.plot(), plot)

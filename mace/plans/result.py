@@ -113,7 +113,9 @@ class Plan:
     @property
     def meaning(self) -> str:
         """What the status says, for people."""
-        return MEANING[self.status].replace("length", "length" if self.exact_gower_limit is None else "length so near")
+        said = MEANING[self.status].replace("length", "length" if self.exact_gower_limit is None else "length so near")
+        open_ = self.status == "optimal" and self.exact_cost != self.exact_lower_bound
+        return f"{said} by more than the gap" if open_ else said
 
     @property
     def cost(self) -> float | None:

@@ -17,7 +17,7 @@ from mace.base.arguments import checked, names
 from mace.base.deadline import Deadline, now, stoppable
 from mace.base.escape import short
 from mace.base.exact import nearest
-from mace.base.figures import at_least, at_most
+from mace.base.figures import at_least, at_most, counted
 from mace.base.suggestions import meant
 from mace.errors import MaceError
 from mace.explain.explainer import Explainer
@@ -256,7 +256,8 @@ def _asked(allowed: Allowed) -> str:
     parts = [f"no action of which touches {' or '.join(never)}"] if never else []
     parts += [f"at most {most} of whose actions touch {name}" for name, most in allowed.touching.items() if most]
     if allowed.without:
-        parts.append(f"of other sets of actions than the {len(allowed.without)} above")
+        above = counted(len(allowed.without), "set that was", "sets that were")
+        parts.append(f"of other actions than the {above} found before")
     return f"the bound is about plans {', '.join(parts)}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -158,6 +159,16 @@ def test_a_plan_that_time_did_not_suffice_for_promises_no_certificate_and_no_bou
     plan = planner.plan(x, goal=1, timeout=1e-9)
     assert plan.status == "unknown" and "certify" not in str(plan) and "less than 0" not in str(plan)
     assert "it is not known whether there is one" in str(plan)
+
+
+def test_a_plan_within_a_gap_says_so() -> None:
+    planner = planner_of(1)
+    rows = frame_of(planner.space, np.random.default_rng(1), 30)
+    said = planner.explainer.decisions(rows)
+    plan = planner.plan(next(rows.iloc[k] for k in range(30) if said[k] != 1 and rows.a[k] + rows.b[k] <= 18), goal=1)
+    assert plan.status == "optimal" and "gap" not in plan.meaning
+    less = replace(plan, exact_lower_bound=plan.exact_cost - Fraction(1, 1000))
+    assert "no plan of this length costs less by more than the gap" in str(less)
 
 
 def test_a_row_that_has_the_goal_needs_no_plan() -> None:

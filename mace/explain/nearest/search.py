@@ -161,7 +161,7 @@ class Search:
         if free and confirm(question.start):
             proof = nothing_less(question.distance)
             done = Bracket(Fraction(0), Fraction(0), question.start, "optimal", proof=proof)
-            return Searched(done, question, "none (the row has the goal already)", "")
+            return Searched(done, question, "none (no change is needed)", "")
         if isinstance(question.distance, NearestRow):
             return self._by_rows(question, question.distance, confirmation, limits, best)
         oracle, note = choose(question, self.oracle)

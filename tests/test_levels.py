@@ -216,6 +216,10 @@ def test_an_answer_has_a_level_for_each_objective(forest: RandomForestClassifier
     assert answer.counterfactuals[0].objectives["linf"] == answer.levels[2].value
     assert "2. changes = lower bound = " in str(answer)
     assert "each objective is the least that those before it allow): l1 distance" in str(answer)
+    levels = [replace(answer.levels[0], exact_lower_bound=Fraction(0)), *answer.levels[1:]]
+    assert "each objective is, within the gap, the least that those before it allow" in str(
+        replace(answer, levels=levels)
+    )
     assert "nothing nearer" not in str(answer)
     assert set(answer.to_frame().columns) >= {"l1", "changes", "linf"}
     assert [level["name"] for level in answer.to_dict()["levels"]] == ["l1", "changes", "linf"]

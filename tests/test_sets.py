@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -238,6 +239,8 @@ def test_a_set_is_shown_and_saved(tmp_path: Any) -> None:
     assert answer.distance == answer.lower_bound == sum(c.distance for c in answer.counterfactuals)
     assert "summed l1 distance = lower bound" in str(answer)
     assert "no such set has a smaller sum" in str(answer)
+    within = replace(answer, exact_lower_bound=answer.exact_lower_bound / 2)
+    assert "no such set has a sum that is smaller by more than the gap" in str(within)
     assert answer.to_dict()["together"] == {"count": 2, "diversity": "different features", "core": []}
     file = answer.certificate.save(tmp_path / "set.json.gz")
     status, words, _ = check_file(file, {})

@@ -53,6 +53,11 @@ UNREAD = "nothing is proved: the model cannot be read"
 
 MEANING_OF_LEVELS = "proved, in this order: each objective is the least that those before it allow"
 MEANING_OF_MISSES = "proved: nothing that may change comes nearer to the goal; then each objective is the least"
+WITHIN_LEVELS = "proved, in this order: each objective is, within the gap, the least that those before it allow"
+WITHIN_MISSES = (
+    "proved: nothing that may change comes nearer to the goal by more than the gap; then each objective is, within it, "
+    "the least"
+)
 
 MEANING_OF_SEARCH = {
     "optimal": "proved by asking the model about every allowed point that is nearer",
@@ -74,6 +79,7 @@ MEANING_OF_SETS = {
     "infeasible": "proved: there is no such set",
     "unknown": "no such set was found, and it is not known whether there is one",
 }
+WITHIN_SETS = "proved: no such set has a sum that is smaller by more than the gap"
 
 
 @dataclass(frozen=True)
@@ -178,9 +184,11 @@ class Answer(Proved):
         if self.calls is not None:
             return MEANING_OF_SEARCH[self.status]
         if self.together is None and self.status == "optimal" and len(self.levels) > 1:
+            if any(level.exact_distance != level.exact_lower_bound for level in self.levels):
+                return WITHIN_MISSES if self.misses else WITHIN_LEVELS
             return MEANING_OF_MISSES if self.misses else MEANING_OF_LEVELS
-        if self.together is None and open_:
-            return WITHIN
+        if open_:
+            return WITHIN if self.together is None else WITHIN_SETS
         return (MEANING if self.together is None else MEANING_OF_SETS)[self.status]
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mace.base.figures import cell
+from mace.base.figures import cell, number
 from mace.errors import FileError
 from mace.explain.answer import Answer
 from mace.present.words import change
@@ -68,6 +68,7 @@ def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | No
         goal: object = who.goal
         space, status, decision, wanted = who.space, who.status, who.decision, who.wanted
         found = who.counterfactuals[0].changes if who.counterfactuals else {}
+        bounds = who.distance, who.lower_bound
     else:
         record = next(record for record in audit.records if record.row == who)
         if record.decision is None:
@@ -80,6 +81,7 @@ def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | No
         wanted = "another decision" if goal is None else str(audit.about.get("wanted") or goal)
         status, decision = record.status, record.decision
         found = {name: (pair[0], pair[1]) for name, pair in record.changes.items()}
+        bounds = record.distance, record.lower_bound or 0.0
     digests = [pair for pair in person.proof if pair.code and "igest" in pair.term]
     classes = goal is None or about_classes(str(goal))
     return Letter(
@@ -88,10 +90,19 @@ def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | No
         _called(audit, space, wanted),
         classes,
         _sentences(found, units_of(audit.about, space)),
-        NOTHING if status == "optimal" and not found else CERTAIN[status],
+        NOTHING if status == "optimal" and not found else _certain(status, *bounds),
         digests[-1].term if digests else "",
         digests[-1].value if digests else "",
     )
+
+
+def _certain(status: str, distance: float | None, lower: float) -> str:
+    """What is proved of the changes; where the bounds do not meet, up to how large a part of them."""
+    said = CERTAIN[status]
+    if status != "optimal" or not distance or lower >= distance:
+        return said
+    part = number(100 * (distance - lower) / distance, 2, "up")
+    return said.replace("no smaller change", f"no change that is smaller by more than {part}%")
 
 
 def _called(audit: Audit, space: Space | None, label: object) -> str:

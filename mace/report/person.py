@@ -19,7 +19,7 @@ from mace.base.figures import cell, move, number
 from mace.base.files import reason
 from mace.base.suggestions import few
 from mace.errors import CertificateError, FileError, RowError
-from mace.explain.answer import MEANING, Answer
+from mace.explain.answer import MEANING, WITHIN, Answer
 from mace.present.answer_plot import AnswerDisplay, changes_on
 from mace.report.parts import Pair, Plot, ReportTable, goal_of, named, plot_of, units_of
 
@@ -73,7 +73,8 @@ def person_of(
 
 
 def _of_record(audit: Audit, record: Record, space: Space | None, folder: str | Path | None) -> Person:
-    said = FAILURES[record.failure] if record.failure else MEANING[record.status]
+    open_ = record.outcome == "optimal" and record.exact_distance != record.exact_lower_bound
+    said = WITHIN if open_ else FAILURES[record.failure] if record.failure else MEANING[record.status]
     verdict = [f"{record.outcome.capitalize()} – {said}."]
     if record.why:
         verdict.append(f"Reason: {record.why}")
@@ -268,7 +269,7 @@ def _of_answer(answer: Answer) -> Person:
     proof, recheck = _proof_of_answer(answer)
     return Person(
         title="One person",
-        verdict=[f"{answer.status.capitalize()} – {MEANING[answer.status]}."]
+        verdict=[f"{answer.status.capitalize()} – {answer.meaning}."]
         + ([f"Reason: {answer.why}"] if answer.why else [])
         + [f"Note: {note}." for note in answer.notes],
         bounds=[

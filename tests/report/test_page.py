@@ -333,6 +333,8 @@ def test_a_letter_tells_of_each_verdict_no_more_than_is_known():
         with pytest.raises(FileError, match="row 0, of which the audit knows no decision \\(stopped after 45 s"):
             letter(made.failed(0, failure))
     assert "smaller change may be enough" in letter(made.found(0, Fraction(1, 3), Fraction(0)))
+    within = letter(made.found(0, Fraction(1, 3), Fraction(1, 4), status="optimal"))
+    assert "no change that is smaller by more than 25% would have been enough" in within
     there = letter(made.found(0, Fraction(0), changes={}))
     assert "nothing would have to change" in there and "no smaller change" not in there
 

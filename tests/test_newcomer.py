@@ -414,6 +414,12 @@ def test_a_rule_that_nothing_obeys_is_named(tree, table):
     ]
 
 
+@pytest.mark.parametrize("given", [None, "abc", [1], {"Age": (0, 1)}, 3])
+def test_a_space_is_made_of_features(given):
+    with pytest.raises(SpaceError, match=r"a space is made of a list of mace.Feature, got .*\nmace.Space.from_frame"):
+        mace.Space(given)
+
+
 def test_where_no_change_helps_the_row_is_not_said_to_have_the_goal(tree, table):
     space = mace.Space.from_frame(table[["Age", "Income"]])
     answer = mace.explain(tree, space, table.iloc[0], goal=1, objectives=["shortfall", "l1"], most_changes=0)

@@ -94,6 +94,7 @@ def groups_of(
     for name, given in groups.items():
         labels = list(given)
         if len(labels) != len(frame):
-            raise RowError(f"groups: `{name}` has {len(labels)} entries, the frame has {counted(len(frame), 'row')}")
+            entries = counted(len(labels), "entry", "entries")
+            raise RowError(f"groups: `{name}` has {entries}, the frame has {counted(len(frame), 'row')}")
         out[str(name)] = [str(for_json(labels[place])) for place in places]
     return out

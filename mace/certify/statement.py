@@ -222,12 +222,10 @@ def same_statement(data: Any, question: Question) -> list[str]:
         if key == "features" and isinstance(other, list) and len(other) == len(value):
             differences += [f"feature `{a['name']}` differs" for a, b in zip(value, other, strict=True) if a != b]
         elif key == "model" and isinstance(other, dict):
-            differences += [f"the model's {part} differs" for part in value if other.get(part) != value[part]]
+            differences += [f"the model differs in `{part}`" for part in value if other.get(part) != value[part]]
             differences += [f"the model has {part}" for part in other if part not in value]
         else:
-            differences.append(
-                f"the {key} differs: {_short(other)} in the certificate, {_short(value)} in the question"
-            )
+            differences.append(f"`{key}` differs: {_short(other)} in the certificate, {_short(value)} in the question")
     return differences
 
 

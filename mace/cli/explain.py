@@ -18,6 +18,12 @@ from mace.solve.status import is_final
 
 BY_SOLVERS = "the solvers' record was written to {path}; mace check {path} asks them again, given this model and row"
 
+GAP = (
+    "Stop when distance and bound are this near. Default: 0 before trees, about a billionth before networks, 0.000001 "
+    "by solvers."
+)
+RGAP = "Stop when they are this part of the distance apart. Default: 0, by solvers 0.001."
+
 
 def explain(
     given: Given,
@@ -27,8 +33,8 @@ def explain(
     several: Several,
     limits: Limits,
     proposing: Proposing,
-    gap: Annotated[float | None, typer.Option("--gap", help="Stop at this absolute gap between the bounds.")] = None,
-    rgap: Annotated[float | None, typer.Option("--rgap", help="Stop at this relative gap.")] = None,
+    gap: Annotated[float | None, typer.Option("--gap", help=GAP)] = None,
+    rgap: Annotated[float | None, typer.Option("--rgap", help=RGAP)] = None,
     oracle: Annotated[
         str, typer.Option("--oracle", help="auto, ensembles, networks, smt, z3, cvc5, or search: only ask the model.")
     ] = "auto",

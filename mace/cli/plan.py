@@ -59,6 +59,10 @@ class Aims:
         return {"objectives": objectives, "count": self.count, "proposer": self.proposer}
 
 
+GAP = "Stop when cost and bound are this near. Default: 0.000001."
+RGAP = "Stop when they are this part of the cost apart. Default: 0.001."
+
+
 def plan(
     given: Given,
     aims: Aims,
@@ -70,8 +74,8 @@ def plan(
         bool, typer.Option("--discount/--no-discount", help="Whether consequences make later actions cheaper.")
     ] = True,
     rule: Annotated[list[str] | None, typer.Option("--rule", help="A condition that the end must obey.")] = None,
-    gap: Annotated[float | None, typer.Option("--gap", help="Stop at this absolute gap between the bounds.")] = None,
-    rgap: Annotated[float | None, typer.Option("--rgap", help="Stop at this relative gap.")] = None,
+    gap: Annotated[float | None, typer.Option("--gap", help=GAP)] = None,
+    rgap: Annotated[float | None, typer.Option("--rgap", help=RGAP)] = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds; 0 means no limit.")] = 60.0,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw the states to this file (.svg, .png, .pdf).")
@@ -90,7 +94,7 @@ def plan(
     With --data cscf-adult or cscf-german the model, the space and the world are those of that benchmark.
     """
     from mace.base.files import check_folder
-    from mace.plans.run import CERTIFIABLE, Planner
+    from mace.plans.run import Planner
 
     _check_front(aims, {"--plot": plot, "--certificate": certificate, "--must-exist": must_exist})
     if plot is not None:
@@ -108,8 +112,6 @@ def plan(
         _show_front(planner.front(asked.row(row), aims.front, points=aims.points or POINTS, **common), format)
     made = planner.plan(asked.row(row), **aims.asked, **common)
     saved = save_one(certificate, lambda: made.certify(timeout or None))
-    if certificate is not None:  # what became of it is said anyway
-        made = replace(made, notes=[note for note in made.notes if note != CERTIFIABLE])
     _show(made, saved.said, format)
     if plot is not None and made.steps:
         save_plot(made.plot(), plot)
@@ -124,6 +126,10 @@ def plan(
 
 def _show(made: Plan, written: str, format: Format) -> None:
     """Print a plan, and what is said of its certificate."""
+    from mace.plans.run import CERTIFIABLE
+
+    if written:  # what became of it is said
+        made = replace(made, notes=[note for note in made.notes if note != CERTIFIABLE])
     if format is Format.json:
         print_json(made.to_dict() | ({"certificate": written} if written else {}))
     else:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from mace.base.arguments import is_frame, spelled, spelled_class
 from mace.base.escape import one_line, short
 from mace.base.exact import nearest
+from mace.base.figures import counted
 from mace.base.frames import in_pandas
 from mace.base.suggestions import among, few, meant
 from mace.base.values import hashed, name_of, no_single, plain
@@ -65,7 +66,15 @@ class Space:
     decisions: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "features", tuple(self.features))
+        given: object = self.features
+        several = tuple(given) if isinstance(given, Iterable) and not isinstance(given, (str, Mapping)) else None
+        if several is None or not all(isinstance(one, Feature) for one in several):
+            odd = given if several is None else next(one for one in several if not isinstance(one, Feature))
+            raise SpaceError(
+                f"a space is made of a list of mace.Feature, got {short(odd)}",
+                hint="mace.Space.from_frame(X) infers one from a frame, mace.Space.load(path) reads a file.",
+            )
+        object.__setattr__(self, "features", several)
         object.__setattr__(self, "rules", (self.rules,) if isinstance(self.rules, str) else tuple(self.rules))
         object.__setattr__(self, "notes", tuple(self.notes))
         object.__setattr__(self, "decisions", _decisions(self.decisions))
@@ -124,8 +133,8 @@ class Space:
 
     def __repr__(self) -> str:
         free = sum(feature.change != "fixed" for feature in self.features)
-        rules = f", {len(self.rules)} rules" if self.rules else ""
-        return f"Space({self.name!r}, {len(self.features)} features, {free} may change{rules})"
+        rules = f", {counted(len(self.rules), 'rule')}" if self.rules else ""
+        return f"Space({self.name!r}, {counted(len(self.features), 'feature')}, {free} may change{rules})"
 
     def _repr_html_(self) -> str:
         return str(view("space as HTML")(self))

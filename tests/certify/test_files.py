@@ -55,12 +55,12 @@ def changed(certificate: Certificate, change: Any) -> Any:
     ("change", "words"),
     [
         (lambda s: s["features"][1].update(name="z"), "feature `b` differs"),
-        (lambda s: s["features"].pop(), "features differ"),
-        (lambda s: s.update(features={"a": 1}), "features differ"),
-        (lambda s: s.update(rules=[["true"]]), "rules differ"),
-        (lambda s: s["model"].update(trees=[]), "the model's trees differ"),
+        (lambda s: s["features"].pop(), "`features` differs"),
+        (lambda s: s.update(features={"a": 1}), "`features` differs"),
+        (lambda s: s.update(rules=[["true"]]), "`rules` differs"),
+        (lambda s: s["model"].update(trees=[]), "the model differs in `trees`"),
         (lambda s: s["model"].update(more=1), "the model has more"),
-        (lambda s: s.update(model=[]), "model differ"),
+        (lambda s: s.update(model=[]), "`model` differs"),
         (lambda s: s.pop("most_changes"), None),
     ],
 )

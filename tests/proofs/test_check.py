@@ -395,7 +395,7 @@ def test_a_certificate_speaks_of_one_question() -> None:
     assert isinstance(question.model, Ensemble)
     start = question.model.start + 0.5
     assert same_statement(data, replace(question, model=replace(question.model, start=start))) == [
-        "the model's start differ"
+        "the model differs in `start`"
     ]
 
 

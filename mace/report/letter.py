@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mace.base.figures import cell, number
+from mace.base.figures import number
 from mace.errors import FileError
 from mace.explain.answer import Answer
 from mace.present.words import change
@@ -86,7 +86,7 @@ def letter_of(audit: Audit, who: int | Answer, person: Person, space: Space | No
     classes = goal is None or about_classes(str(goal))
     return Letter(
         title or "About your application",
-        _called(audit, space, decision) if classes or not isinstance(decision, float) else cell(decision),
+        _called(audit, space, decision) if classes or not isinstance(decision, float) else number(decision, 12),
         _called(audit, space, wanted),
         classes,
         _sentences(found, units_of(audit.about, space)),

@@ -45,7 +45,11 @@ def _decided(audit: Audit) -> Said:
     how_many = "all" if decided == total and total else f"{decided:,}"
     nearest, none = counts.get("optimal", 0), counts.get("infeasible", 0)
     whose = "each" if nearest == total else f"{nearest:,}"
-    parts = [f"for {whose} the nearest change that is enough"] if nearest else []
+    gaps = [
+        r.distance - r.lower_bound for r in audit.records if r.outcome == "optimal" and r.distance and r.lower_bound
+    ]
+    within = f" (within a gap of {number(max(gaps), 2, 'up')})" if any(gaps) else ""
+    parts = [f"for {whose} the nearest change that is enough{within}"] if nearest else []
     parts += [f"for {none:,} that no change is enough"] if none else []
     proved = f": {', '.join(parts)}" if parts else ""
     return Said(f"{begin}, and {how_many} are decided with proof{proved}.", "proved")

@@ -70,6 +70,12 @@ def test_of_no_rows_nothing_is_said_to_be_proved():
     assert decided.startswith("No row was asked about") and stuck.startswith("Who is stuck is not said")
 
 
+def test_a_summary_of_answers_within_a_gap_says_so():
+    near, far = made.found(0, Fraction(1, 3)), made.found(1, Fraction(1, 3), Fraction(1, 4), status="optimal")
+    said = [five(made.audit(records=records, extra={}, groups={}))[0].text for records in ([near], [near, far])]
+    assert "within a gap" not in said[0] and "the nearest change that is enough (within a gap of 0.084)" in said[1]
+
+
 def test_names_that_are_cut_alike_show_where_they_differ():
     names = [f"a really quite long name of feature {k:02} of this table, and $so$ on" for k in range(12)]
     shown = plain_each(names)

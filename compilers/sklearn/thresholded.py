@@ -104,7 +104,7 @@ def _of_fraction(place: int, threshold: float) -> tuple[Decision, Decision]:
 
 def _of_link(model: Any, estimator: Any, table: Ensemble | Network, link: Link, place: int, threshold: float) -> Turns:
     """Where the probability that follows from a score crosses the threshold."""
-    if not 0 < threshold <= 1:
+    if link.kind != "mean" and not 0 < threshold <= 1:
         return Turns((threshold <= 0) == (place == 1), (), 0.0, link)
     unit = unit_of(table)
     if link.kind == "logistic" and link.slope:

@@ -24,7 +24,7 @@ from mace.problem.goal_scores import (
 )
 from mace.problem.goal_softmax import Covered, at_least
 from mace.problem.goal_text import HINT_NUMBER, known, listed
-from mace.problem.goals import MARGIN_UNIT, Between, Classes, Margin, Probability, Value, Wanted
+from mace.problem.goals import MARGIN_UNIT, Classes, Margin, Probability, Value, Wanted
 from mace.problem.question import Goal
 from mace.tables.table import Compare, Decision, Ensemble, Formula, Network, Table, decision_for
 from mace.tables.validity import validate
@@ -174,9 +174,7 @@ def _leading(goal: Margin, table: Ensemble | Network) -> tuple[Decision, Ensembl
                 hint=f"Ask for a margin of the scores themselves: `{goal} in score`.",
             )
         if len(table.classes) == 2:
-            # The two add up to 1, so the lead is 2 p - 1; the unit covers the rounding of the sums.
-            least = Between((1 + goal.by) / 2 - unit)
-            return _probable(Probability(goal.label, least), table)
+            return _probable(goal.of_two(), table)
     if is_mean(table) or table.decisions is not None or (isinstance(table, Ensemble) and table.error):
         raise GoalError(f"`{goal}`: {table.name} compares no scores of its classes")
     one = table.one if isinstance(table, Ensemble) else 1.0

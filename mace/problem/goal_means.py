@@ -24,7 +24,7 @@ from mace.base.cache import Kept, Recent
 from mace.base.exact import UNIT_ROUNDOFF, first_float
 from mace.errors import EverywhereError, NowhereError
 from mace.problem.goal_softmax import Covered, with_scores
-from mace.problem.goals import Classes, Probability
+from mace.problem.goals import Classes, Margin, Probability, Wanted
 from mace.tables.margins import compare_slack
 from mace.tables.means import counts, doubt, ends, probability
 from mace.tables.table import Compare, Decision, Ensemble, Floats, Label, Link, Network, Table
@@ -82,6 +82,15 @@ class Line(NamedTuple):
 def is_mean(table: Table) -> bool:
     """Whether what a model says is a mean of probabilities."""
     return isinstance(table, (Ensemble, Network)) and table.link is not None and table.link.kind == "mean"
+
+
+def about_two(goal: Wanted | None) -> Classes | Probability | None:
+    """A goal about the probability of one of two classes, or a lead, which is one as well; None for any other."""
+    if isinstance(goal, Margin):
+        return None if goal.in_score else goal.of_two()
+    if isinstance(goal, Probability) or isinstance(goal, Classes) and len(goal.labels) == 1:
+        return goal
+    return None
 
 
 def conditions_of(goal: Classes | Probability, classes: Sequence[Label]) -> tuple[Condition, ...]:

@@ -138,6 +138,11 @@ class Margin:
             lead = numbers[:, place] - np.delete(numbers, place, axis=1).max(axis=1)
         return np.asarray(lead >= self.by - MARGIN_UNIT * max(1.0, self.by), dtype=np.bool_)
 
+    def of_two(self) -> Probability:
+        """A lead in probability over the only other class: the two add up to 1, so that it is 2 p - 1. What is met by
+        the unit of leads, and by the rounding of the sums, has this probability."""
+        return Probability(self.label, Between((1 + self.by) / 2 - MARGIN_UNIT * max(1.0, self.by)))
+
 
 Wanted: TypeAlias = Classes | Probability | Value | Margin
 

@@ -358,6 +358,7 @@ def three() -> tuple[Any, Any]:
         (CalibratedClassifierCV(bagged(LINE), cv=2), 2, "over a BaggingClassifier is not supported"),
         (CalibratedClassifierCV(bagged(BOOSTING), ensemble=False, cv=2), 2, "over a BaggingClassifier is not"),
         (FixedThresholdClassifier(votes(BOOSTING, HISTOGRAMS), threshold=0.3), 2, "these probabilities"),
+        (FixedThresholdClassifier(votes(LINE, PERCEPTRON), threshold=0.0), 2, "these probabilities"),
         (BaggingRegressor(HistGradientBoostingRegressor(loss="poisson", max_iter=2), 2), 0, "no plain sum"),
         (votes(BOOSTING, HISTOGRAMS, weights=[1, -1]), 2, "must be >= 0"),
         (votes(BOOSTING, HISTOGRAMS, weights=[1e308, 1e308]), 2, "must be >= 0"),
@@ -396,6 +397,44 @@ def test_members_that_are_pipelines_are_read_over_the_columns_of_a_space(model: 
         away = np.abs(every - every.iloc[place]).sum(axis=1)[said != said[place]].min()
         assert answer.status == "optimal" and answer.exact_distance == Fraction(int(away), 15)
         assert answer.certificate.check().accepted
+
+
+def lines(*scores: tuple[list[float], float], weights: list[float]) -> Any:
+    """Soft votes of logistic regressions with these coefficients."""
+    model = fitted(votes(*[LINE] * len(scores), weights=weights), np.eye(3), [0, 1, 1])
+    for member, (coefficients, constant) in zip(model.estimators_, scores, strict=True):
+        member.coef_, member.intercept_ = np.array([coefficients]), np.array([constant])
+    return model
+
+
+GRID = mace.Space([mace.Feature(name, "real", 0, 10, step="0.01") for name in "abc"])
+
+
+def test_a_goal_that_one_member_grants_everywhere_and_the_mean_nowhere_is_refuted_at_once() -> None:
+    # All points that one member would have were excluded one by one, until the time was over.
+    model = lines(([-0.1, -0.1, 0.0], -0.5), ([0.1, 0.0, 0.01], 0.2), weights=[3, 1])
+    answer = mace.explain(model, GRID, [2, 2, 2], goal=1, timeout=20)
+    assert answer.status == "infeasible" and not answer.notes and answer.certificate.check().accepted
+
+
+@pytest.mark.parametrize("goal", ["1", "p(1) >= 0.9"])
+def test_how_far_a_goal_of_a_mean_is_missed_is_bisected_by_pieces(goal: str) -> None:
+    # A relaxed goal was asked by what encloses it from afar, and everything there was excluded one by one.
+    model = lines(([-0.1, -0.1, 0.0], -0.5), ([0.1, 0.0, 0.01], 0.2), weights=[3, 1])
+    missed = mace.explain(model, GRID, [2, 2, 2], goal=goal, timeout=20).nearest_miss()
+    (p,) = model.predict_proba([[0, 0, 10]])[:, 1]  # -a is worth three times as much as a
+    assert missed.status == "optimal" and [level.status for level in missed.levels] == ["optimal"] * 2
+    assert missed.levels[0].value == pytest.approx(0.9 - p if goal[0] == "p" else 1 - 2 * p, abs=1e-8)
+    assert missed.counterfactuals[0].values == {"a": 0, "b": 0, "c": 10}
+    assert all(level.certificate.check().accepted for level in missed.levels)
+
+
+def test_a_lead_over_the_other_class_of_a_mean_is_asked_as_its_probability() -> None:
+    # It was asked by what encloses it from afar: in ten seconds nothing was proved.
+    model = lines(([0.4, -0.2, 0.1], -1.5), ([0.1, 0.1, 0.0], -2.0), ([-0.2, -0.3, 0.3], 0.1), weights=[1, 1, 1])
+    lead, p = (mace.explain(model, GRID, [2, 6, 1], goal=goal, timeout=20) for goal in ("1 by 0.1", "p(1) >= 0.55"))
+    assert lead.status == p.status == "optimal" and lead.exact_distance == p.exact_distance
+    assert lead.certificate.check().accepted
 
 
 def test_a_way_that_is_a_millionth_of_the_ranges_is_found() -> None:

@@ -17,12 +17,13 @@ from typing import NamedTuple
 
 from mace.base.deadline import now
 from mace.base.exact import exact, nearest
-from mace.certify.recheck import read
+from mace.certify.recheck import Read, read
 from mace.explain.deployed.confirmation import Confirmation
 from mace.explain.nearest.search import Search
 from mace.explain.proved.level import Level
 from mace.problem.distance import Norm
 from mace.problem.goal_decision import lower_or_all
+from mace.problem.goal_means import is_mean
 from mace.problem.goals import Probability, Wanted
 from mace.problem.objectives import Priority
 from mace.problem.proof import Leaf, Proof
@@ -81,19 +82,7 @@ class _Miss:
 
     def ask(self, question: Question, bound: Fraction) -> bool:
         """Ask for any point with a goal. False if there is none (then `bound` is proved), or if `why` says why not."""
-        confirmation = Confirmation(self.search.judge)
-
-        confirm = partial(confirmation.confirms, question)
-        oracle, _ = choose(question, self.search.oracle)
-        self.oracle = oracle.name
-
-        def ask(oracle: Oracle, best: Point | None) -> Bracket:
-            return bracket_optimum(question, oracle, confirm, gap=Gap(), limits=self.limits, best=best)
-
-        try:
-            bracket, answered = read(question, oracle, ask, self.limits.deadline)
-        finally:
-            oracle.close()
+        bracket, answered = self._asked(question)
         self.why = bracket.why
         if bracket.point is not None:
             self.take(bracket.point)
@@ -101,6 +90,24 @@ class _Miss:
         if bracket.status == "infeasible":
             self.lower, self.proof, self.refuted = bound, bracket.proof, answered
         return False
+
+    def _asked(self, question: Question) -> Read:
+        confirmation = Confirmation(self.search.judge)
+        if is_mean(self.search.judge.table):  # comparisons of members' scores reach beyond the goal: by smaller pieces
+            found = replace(self.search, callback=None, beside=None).nearest(question, confirmation, self.limits)
+            self.oracle = found.oracle
+            return Read(found.bracket, found.question)
+        oracle, _ = choose(question, self.search.oracle)
+        self.oracle = oracle.name
+        confirm = partial(confirmation.confirms, question)
+
+        def ask(oracle: Oracle, best: Point | None) -> Bracket:
+            return bracket_optimum(question, oracle, confirm, gap=Gap(), limits=self.limits, best=best)
+
+        try:
+            return read(question, oracle, ask, self.limits.deadline)
+        finally:
+            oracle.close()
 
     def take(self, point: Point) -> None:
         """Keep a point if it misses the goal by less than the best one."""
@@ -136,6 +143,8 @@ def least_shortfall(search: Search, question: Question, priority: Priority, limi
         miss.upper, miss.met = Fraction(0), True  # a class may win with a lead of 0
     elif not miss.why:
         _close_in(miss, gap)
+    elif question.obeys(question.start):
+        miss.take(question.start)
     level = _level(miss, priority, gap, now() - began)
     if miss.met or miss.upper is None:
         return Missed(level, question, confirmation, miss.point)

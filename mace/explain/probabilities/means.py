@@ -23,8 +23,19 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.base.exact import above
 from mace.certify.recheck import read
 from mace.errors import NowhereError
-from mace.problem.goal_means import Condition, Part, Piece, conditions_of, covered, leaning, over, stated, whole_of
-from mace.problem.goals import Classes, Probability, Wanted
+from mace.problem.goal_means import (
+    Condition,
+    Part,
+    Piece,
+    about_two,
+    conditions_of,
+    covered,
+    leaning,
+    nowhere,
+    over,
+    stated,
+    whole_of,
+)
 from mace.problem.question import Goal, Question
 from mace.solve.choice import choose
 from mace.solve.driver import Bracket, bracket_optimum, bracket_within, conclude, pull_back
@@ -101,11 +112,6 @@ class Asks(NamedTuple):
         return self._replace(limits=replace(self.limits, deadline=self.limits.deadline.share(part)))
 
 
-def about_two(wanted: Wanted | None) -> bool:
-    """Whether a goal is about the probability of one of two classes."""
-    return isinstance(wanted, Probability) or isinstance(wanted, Classes) and len(wanted.labels) == 1
-
-
 def nearer(
     question: Question,
     table: Ensemble | Network,
@@ -118,8 +124,8 @@ def nearer(
 
     rough: what may have the goal, by a faster way than to ask the table.
     """
-    wanted = question.goal.wanted
-    assert isinstance(wanted, (Classes, Probability))
+    wanted = about_two(question.goal.wanted)
+    assert wanted is not None
     conditions = conditions_of(wanted, table.classes)
     anything = question.aimed(Goal(question.goal.text, question.goal.labels, ((),), enclosed=True), table)
 
@@ -149,17 +155,18 @@ def refined(question: Question, table: Ensemble | Network, asks: Asks, best: Poi
 
     table: the model's own, of which the question's has more scores.
     """
-    wanted = question.goal.wanted
-    if not about_two(wanted):
+    wanted = about_two(question.goal.wanted)
+    if wanted is None:
         return Refined(question, best, Fraction(0), 1)
-    assert isinstance(wanted, (Classes, Probability))
     conditions = conditions_of(wanted, table.classes)
     search = _Pieces(question, table, conditions, asks, best)
     search.run()
     try:
         decision, wide = covered(table, conditions, search.pieces, str(wanted), search.ball)
-    except NowhereError:  # nothing nearer than the best point has the goal, which lies at the very end of a piece
-        return Refined(question, search.best, search.lower, 1)
+    except NowhereError:
+        if search.best is not None:  # nothing nearer has the goal; the point itself lies at the very end of a piece
+            return Refined(question, search.best, search.lower, 1)
+        decision, wide = nowhere(table)  # what is asked reaches beyond the goal: its points would be refused one by one
     goal = replace(question.goal, decision=decision)
     found = replace(question, goal=goal, model=wide)
     return Refined(found, search.best, search.lower, len(decision), search.why)

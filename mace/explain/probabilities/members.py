@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import NowhereError
-from mace.explain.probabilities.means import Asks, about_two, nearer, within
-from mace.problem.goal_means import Piece, conditions_of, is_mean, nowhere, stated, whole_of
-from mace.problem.goals import Classes, Probability
+from mace.explain.probabilities.means import Asks, nearer, within
+from mace.problem.goal_means import Piece, about_two, conditions_of, is_mean, nowhere, stated, whole_of
 from mace.problem.proof import Priced, Proof
 from mace.problem.question import Question
 from mace.solve.driver import Bracket
@@ -77,8 +76,8 @@ def without(question: Question, table: Ensemble, refuted: Refuted, whole: Piece,
 
     whole: all scores that matter.
     """
-    wanted = question.goal.wanted
-    assert isinstance(wanted, (Classes, Probability))
+    wanted = about_two(question.goal.wanted)
+    assert wanted is not None
     functions = functions_of(table, conditions_of(wanted, table.classes))
     parts, why = cover(functions, refuted, whole, MOST_COVERING, deadline)
     if parts is None:
@@ -97,10 +96,9 @@ def under(proof: Proof, question: Question) -> Proof:
 
 def by_members(question: Question, table: Table) -> Members | None:
     """The prover of a question about a mean of trees; None for any other, and where it has not the bits for levels."""
-    wanted = question.goal.wanted
+    wanted = about_two(question.goal.wanted)
     if many(question) is not None:
         return None
-    if not isinstance(table, Ensemble) or not is_mean(table) or owners(table) is None or not about_two(wanted):
+    if not isinstance(table, Ensemble) or not is_mean(table) or owners(table) is None or wanted is None:
         return None
-    assert isinstance(wanted, (Classes, Probability))
     return Members(MeanOracle(replace(question, model=table), conditions_of(wanted, table.classes)), table)

@@ -132,15 +132,17 @@ def names_of(part: Any) -> tuple[str, ...] | None:
     return real_names(known)
 
 
-def _picks_by_name(part: Any) -> bool:
-    """Whether a part begins with one that picks columns by their names, which then are nobody's invention."""
-    while True:
-        if getattr(part, "steps", None):
-            part = part.steps[0][1]
-        elif hasattr(part, "best_estimator_"):
-            part = part.best_estimator_
-        else:
-            return hasattr(part, "transformers_")
+def _picks_by_name(part: Any, depth: int = 9) -> bool:
+    """Whether something in a part, or in what it hands its rows to, picks columns by their names, which then are
+    nobody's invention."""
+    if hasattr(part, "transformers_"):
+        return True
+    inside = [getattr(part, name, None) for name in ("best_estimator_", "estimator_", "estimator")]
+    members = getattr(part, "estimators_", None)
+    inside += members if isinstance(members, list) else []
+    inside += [step for _, step in getattr(part, "steps", None) or ()]
+    inside += getattr(part, "calibrated_classifiers_", None) or ()
+    return depth > 0 and any(one is not None and _picks_by_name(one, depth - 1) for one in inside)
 
 
 def real_names(known: Sequence[Any] | None) -> tuple[str, ...] | None:

@@ -12,9 +12,10 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import BaggingClassifier, GradientBoostingClassifier, RandomForestClassifier, VotingClassifier
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
-from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from mace import explain
@@ -123,6 +124,24 @@ def test_names_that_lightgbm_spells_with_underscores_are_the_spaces_own() -> Non
         agrees(Pipeline([("columns", encoder()), ("model", model())]).fit(frame, decision), SPACED)
         numbers_only = Pipeline([("model", model())]).fit(frame[["years here"]].to_numpy(), decision)
         agrees(numbers_only, Space([SPACED.features[0]]))
+
+
+def test_columns_that_people_call_as_boosters_call_theirs_are_known_inside_of_whatever_is_only_asked() -> None:
+    # f0 and f1 passed for made up, and the space for one of other columns, but where a pipeline itself was asked.
+    rng = np.random.default_rng(0)
+    space = Space([Feature("f0", "integer", 0, 5), Feature("f1", "categorical", levels=["x", "y", "z"])])
+    frame = pd.DataFrame({"f0": rng.integers(0, 6, 80), "f1": rng.choice(list("xyz"), 80)})
+    decision = (frame.f0 + 2 * (frame.f1 == "x") + rng.normal(size=80) > 3).astype(int)
+    columns = ColumnTransformer([("n", "passthrough", ["f0"]), ("c", OneHotEncoder(sparse_output=False), ["f1"])])
+    model = make_pipeline(columns, GaussianNB())
+    for asked in (
+        VotingClassifier([("a", model), ("b", model)]),
+        FixedThresholdClassifier(model, threshold=0.4),
+        CalibratedClassifierCV(model, cv=2),
+        make_pipeline(FunctionTransformer(), model),
+    ):
+        answer = explain(asked.fit(frame, decision), space, {"f0": 1, "f1": "y"})
+        assert answer.status == "optimal" and answer.oracle == "search (every point)"
 
 
 def lightgbm_around() -> list[Any]:

@@ -210,7 +210,7 @@ def _knots(model: Any, calibrator: Any) -> Floats:
     if len(x) != len(y) or not len(x) or not np.all(np.diff(x) > 1e-200) or calibrator.out_of_bounds != "clip":
         raise ModelError(f"{name_of(model)} is damaged: the knots of its isotonic calibration do not rise")
     if any(side.dtype != np.float64 for side in given):
-        raise ModelError(
+        raise UnreadableError(
             f"{name_of(model)} calibrates in float32, by steps",
             hint='Fit it on rows of float64, or, over XGBoost, with method="sigmoid".',
         )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mace.base.exact import UNIT_ROUNDOFF, UNIT_ROUNDOFF_32
-from mace.errors import ModelError
+from mace.errors import UnreadableError
 from mace.tables.margins import SATURATED, squashed_between
 from mace.tables.table import Compare, Decision, Ensemble, Label, Layer, Link, Network, runs
 
@@ -84,7 +84,7 @@ def _moved(table: Network, found: Turns) -> Network:
     places = tuple(place * shrink for place in found.places)
     for small, large in ((layer.weights, last.weights), (layer.bias, last.bias), (places, found.places)):
         if not np.array_equal(np.asarray(small) / shrink, large):
-            raise ModelError(f"{table.name} calibrates scores that are too small", hint="Scale the columns.")
+            raise UnreadableError(f"{table.name} calibrates scores that are too small", hint="Scale the columns.")
     return replace(
         table,
         layers=(*table.layers[:-1], layer),

@@ -133,9 +133,9 @@ def names_of(part: Any) -> tuple[str, ...] | None:
 
 
 def _picks_by_name(part: Any, depth: int = 9) -> bool:
-    """Whether something in a part, or in what it hands its rows to, picks columns by their names, which then are
-    nobody's invention."""
-    if hasattr(part, "transformers_"):
+    """Whether something in a part, or in what it hands its rows to, picks columns by their names, or knows categories
+    of a frame as scikit-learn's boosting does: the names then are nobody's invention."""
+    if hasattr(part, "transformers_") or getattr(part, "is_categorical_", None) is not None:
         return True
     inside = [getattr(part, name, None) for name in ("best_estimator_", "estimator_", "estimator")]
     members = getattr(part, "estimators_", None)

@@ -11,7 +11,13 @@ import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import BaggingClassifier, GradientBoostingClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
@@ -142,6 +148,10 @@ def test_columns_that_people_call_as_boosters_call_theirs_are_known_inside_of_wh
     ):
         answer = explain(asked.fit(frame, decision), space, {"f0": 1, "f1": "y"})
         assert answer.status == "optimal" and answer.oracle == "search (every point)"
+    boosting = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5)
+    typed = frame.assign(f1=frame.f1.astype("category"))
+    for asked in (VotingClassifier([("a", boosting), ("b", boosting)], voting="soft"), boosting):
+        assert explain(asked.fit(typed, decision), space, {"f0": 1, "f1": "y"}).status == "optimal"
 
 
 def lightgbm_around() -> list[Any]:

@@ -256,14 +256,26 @@ def names_known(model: Any) -> tuple[str, ...] | None:
 
 
 def types_asked(model: Any, space: Space) -> Mapping[str, str]:
-    """`types_of` a model that is only asked; none where it does not say which categories it has."""
-    if chain_of(model).steps is not None:  # its first step is given the frame
+    """`types_of` a model that is only asked, or of those that it hands its frames to; none where these do not say which
+    categories they have."""
+    chain = chain_of(model)
+    if chain.steps is not None:  # its first step is given the frame
         return {}
     try:
         step = step_of(model)
-        return types_of(model, step.on(space) if isinstance(step, Recoding) else step, space, behind=False)
+        found = dict(types_of(model, step.on(space) if isinstance(step, Recoding) else step, space, behind=False))
     except ModelError:
-        return {}
+        found = {}
+    for member in () if found else _averaged(chain.final):
+        found |= {name: kind for name, kind in types_asked(member, space).items() if found.get(name) != "category"}
+    return found
+
+
+def _averaged(final: Any) -> list[Any]:
+    """The models of votes, stacks and calibrations, read or not."""
+    members = getattr(final, "estimators_", None)
+    calibrated = getattr(final, "calibrated_classifiers_", None) or ()
+    return [*(members if isinstance(members, list) else ()), *(one.estimator for one in calibrated)]
 
 
 def types_of(model: Any, step: Any, space: Space, *, behind: bool) -> Mapping[str, str]:

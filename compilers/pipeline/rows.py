@@ -142,14 +142,37 @@ def takes_features(
     """Whether a model takes features that hold texts, rather than what the space encodes of them.
 
     None where no text tells these apart.    predict: the model, given a frame of the features.
+    Some that were fitted on numbers take every text for a category that they do not know: to these the levels are no
+    other texts than any, and the numbers are.
     """
     if not any(isinstance(level, str) for feature in told_apart(space) for level in feature.levels):
         return None
-    try:
-        predict(frame_of(space, probes(space, {}), names, {}, types))
-    except Exception:  # noqa: BLE001  a library may raise anything at all where it is given texts
+    rows = probes(space, {})
+    frame = frame_of(space, rows, names, {}, types)
+    said = _said(predict, frame)
+    if said is None:
         return False
-    return True
+    for name in frame.columns:
+        if frame[name].dtype != "category":
+            frame[name] = frame[name].map(lambda cell: f"no {cell} at all" if isinstance(cell, str) else cell)
+    strange = _said(predict, frame)
+    if strange is None or not np.array_equal(said, strange):
+        return True
+    numbers = _said(predict, encoded_frame(space, rows, names)) if names is None or _encodes(space, names) else None
+    return numbers is None or np.array_equal(said, numbers)
+
+
+def _said(predict: Callable[[pd.DataFrame], Any], frame: pd.DataFrame) -> Any:
+    """What a model says of rows; None where it refuses them."""
+    try:
+        return np.asarray(predict(frame))
+    except Exception:  # noqa: BLE001  a library may raise anything at all where it is given texts
+        return None
+
+
+def _encodes(space: Space, names: Sequence[str]) -> bool:
+    """Whether a space encodes columns of these names."""
+    return {*names} <= {column.name for column in space.columns}
 
 
 def probes(space: Space, critical: Mapping[int, Sequence[float]]) -> list[dict[str, Any]]:

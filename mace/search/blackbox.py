@@ -161,8 +161,13 @@ def _takes_raw(model: Any, space: Space) -> bool:
 
     Where both hold different numbers, or lack some, a pipeline does: it encodes by itself. Texts are shown to it.
     """
+
+    def said(frame: Any) -> Any:
+        decided = model.predict(frame)
+        return model.predict_proba(frame) if hasattr(model, "predict_proba") else decided
+
     with quiet():
-        found = takes_features(model.predict, space, names_known(model), types_asked(model, space))
+        found = takes_features(said, space, names_known(model), types_asked(model, space))
     return bool(told_apart(space)) and is_pipeline(model) if found is None else found
 
 

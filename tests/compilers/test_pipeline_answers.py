@@ -154,6 +154,41 @@ def test_columns_that_people_call_as_boosters_call_theirs_are_known_inside_of_wh
         assert explain(asked.fit(typed, decision), space, {"f0": 1, "f1": "y"}).status == "optimal"
 
 
+def test_a_model_of_codes_that_takes_any_text_for_an_unknown_category_is_asked_with_codes() -> None:
+    # It was asked with the levels, all of which were one unknown category to it: "infeasible", of all points.
+    rng = np.random.default_rng(0)
+    space = Space([Feature("n", "integer", 0, 3), Feature("job", "ordinal", levels=list("uvwx"), encoding="codes")])
+    frame = pd.DataFrame({"n": rng.integers(0, 4, 120), "job": rng.choice(list("uvwx"), 120)})
+    decision = (frame.job.isin(["v", "x"]) ^ (rng.random(120) < 0.1)).astype(int)
+    boosting = HistGradientBoostingClassifier(max_iter=30, min_samples_leaf=5, categorical_features=[1])
+    model = BaggingClassifier(boosting, 2, random_state=0).fit(space.encode(frame), decision)
+    row = {"n": 1, "job": "u"}
+    assert model.predict(space.encode(pd.DataFrame([row]))) == [0]
+    answer = explain(model, space, row)
+    assert answer.status == "optimal" and answer.counterfactuals[0].values == {"n": 1, "job": "v"}
+
+
+def test_votes_of_boosters_that_are_only_asked_are_given_their_categories_as_they_were_fitted() -> None:
+    # They were given texts, and raised.
+    lightgbm = pytest.importorskip("lightgbm", reason="an extra that is not installed")
+    xgboost = pytest.importorskip("xgboost", reason="an extra that is not installed")
+    rng = np.random.default_rng(0)
+    space = Space([Feature("n", "integer", 0, 3), Feature("job", "categorical", levels=list("xwvu"))])
+    frame = pd.DataFrame({"n": rng.integers(0, 4, 120), "job": rng.choice(list("uvwx"), 120)})
+    decision = (frame.job.isin(["v", "w"]) ^ (rng.random(120) < 0.1)).astype(int)
+    typed = frame.assign(job=frame.job.astype("category"))
+    one = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1, min_child_samples=2, min_data_per_group=1, n_jobs=1)
+    two = xgboost.XGBClassifier(n_estimators=3, max_depth=2, enable_categorical=True, n_jobs=1)
+    three = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5)
+    for model in (
+        VotingClassifier([("a", one), ("b", one)], voting="soft"),
+        VotingClassifier([("a", three), ("b", two)]),
+        CalibratedClassifierCV(two, cv=2),
+    ):
+        answer = explain(model.fit(typed, decision), space, {"n": 1, "job": "u"}, goal=1)
+        assert answer.status == "optimal" and answer.counterfactuals[0].values["job"] in "vw"
+
+
 def lightgbm_around() -> list[Any]:
     """LightGBM in whatever may stand around it: some give it the user's frame, some what they made of it."""
     lightgbm = pytest.importorskip("lightgbm", reason="an extra that is not installed")

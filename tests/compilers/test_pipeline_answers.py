@@ -157,15 +157,20 @@ def test_columns_that_people_call_as_boosters_call_theirs_are_known_inside_of_wh
 def test_a_model_of_codes_that_takes_any_text_for_an_unknown_category_is_asked_with_codes() -> None:
     # It was asked with the levels, all of which were one unknown category to it: "infeasible", of all points.
     rng = np.random.default_rng(0)
-    space = Space([Feature("n", "integer", 0, 3), Feature("job", "ordinal", levels=list("uvwx"), encoding="codes")])
-    frame = pd.DataFrame({"n": rng.integers(0, 4, 120), "job": rng.choice(list("uvwx"), 120)})
+    job = Feature("job", "ordinal", levels=list("uvwx"), encoding="codes")
+    space = Space([Feature("n", "binary"), job, Feature("z", "real", 0, 1, step="0.25")])
+    frame = pd.DataFrame({"n": rng.integers(0, 2, 120), "job": rng.choice(list("uvwx"), 120), "z": 0.5})
     decision = (frame.job.isin(["v", "x"]) ^ (rng.random(120) < 0.1)).astype(int)
-    boosting = HistGradientBoostingClassifier(max_iter=30, min_samples_leaf=5, categorical_features=[1])
-    model = BaggingClassifier(boosting, 2, random_state=0).fit(space.encode(frame), decision)
-    row = {"n": 1, "job": "u"}
-    assert model.predict(space.encode(pd.DataFrame([row]))) == [0]
+    boosting = HistGradientBoostingClassifier(max_iter=30, min_samples_leaf=5, categorical_features=[0, 1])
+    model = BaggingClassifier(boosting, 2, bootstrap_features=True, random_state=0)
+    model.fit(space.encode(frame), decision)
+    assert [part.tolist() for part in model.estimators_features_] == [[0, 2, 0], [1, 0, 0]]
+    model.predict(frame)  # does not raise
+    row = {"n": 1, "job": "u", "z": 0.5}
+    wanted = 1 - int(model.predict(space.encode(pd.DataFrame([row])))[0])
     answer = explain(model, space, row)
-    assert answer.status == "optimal" and answer.counterfactuals[0].values == {"n": 1, "job": "v"}
+    assert answer.status == "optimal"
+    assert model.predict(space.encode(pd.DataFrame([answer.counterfactuals[0].values]))) == [wanted]
 
 
 def test_votes_of_boosters_that_are_only_asked_are_given_their_categories_as_they_were_fitted() -> None:

@@ -108,6 +108,19 @@ def test_the_nearest_miss_of_an_infeasible_answer_is_asked_anew() -> None:
     assert pickle.loads(pickle.dumps(missed)).levels[0].value == 3
 
 
+def test_what_may_be_missed_by_less_is_not_said_to_be_the_nearest() -> None:
+    # The start was as near as a gap asked for, or a time limit left it: "no change brings the row nearer to the goal".
+    model = NUMBERS["tree"].fit(SPACE.encode(ROWS), ROWS.a.astype(float))
+    row = ROWS[ROWS.a == 2].iloc[0]
+    rough, exact = (
+        mace.explain(model, SPACE, row, goal="y >= 9", objectives=["shortfall", "l0"], gap=gap) for gap in (10, 0)
+    )
+    assert exact.levels[0].value == 3 and rough.levels[0].value == 7 and rough.levels[0].lower_bound < 3
+    assert "no change is known that brings the row nearer to the goal" in rough.notes
+    assert "`y >= 2` is the nearest to it that was found" in str(rough) and "by more than the gap" in str(rough)
+    assert "`y >= 6` is the nearest to it" in str(exact) and "found" not in str(exact)
+
+
 def test_a_goal_of_several_classes_has_no_shortfall() -> None:
     model = RandomForestClassifier(3, max_depth=2, random_state=0).fit(SPACE.encode(ROWS), ROWS.a % 4)
     with pytest.raises(GoalError, match="names several classes"):

@@ -80,8 +80,10 @@ def _notes(question: Question, found: Sequence[Searched], count: int, judge: Jud
     notes = []
     points = [one.bracket.point for one in found if one.bracket.point is not None]
     if points and points[0] == question.start:
-        missed = any(level.missed for level in found[0].levels[:1])
-        notes.append("no change brings the row nearer to the goal" if missed else "the row has the goal already")
+        missed = [level for level in found[0].levels[:1] if level.missed]
+        known = "brings" if all(level.least for level in missed) else "is known that brings"
+        nearer = f"no change {known} the row nearer to the goal"
+        notes.append(nearer if missed else "the row has the goal already")
     elif points and len(points) < count:
         last = found[-1].bracket
         ending = (

@@ -136,7 +136,8 @@ def _together(
     bracket = replace(bracket, point=point, upper=first.question.distance_of(point))
     note = first.note
     if levels[0].missed:
-        held = f"the goal cannot be met: `{run.question.goal.named(run.question.space.called)}` is the nearest to it"
+        known = "is the nearest to it" if levels[0].least else "is the nearest to it that was found"
+        held = f"the goal cannot be met: `{run.question.goal.named(run.question.space.called)}` {known}"
         note = f"{held}; {note}" if note else held
     return first._replace(bracket=bracket, levels=tuple(shown), unit=unit, note=note)
 

@@ -143,8 +143,6 @@ def least_shortfall(search: Search, question: Question, priority: Priority, limi
         miss.upper, miss.met = Fraction(0), True  # a class may win with a lead of 0
     elif not miss.why:
         _close_in(miss, gap)
-    elif question.obeys(question.start):
-        miss.take(question.start)
     level = _level(miss, priority, gap, now() - began)
     if miss.met or miss.upper is None:
         return Missed(level, question, confirmation, miss.point)

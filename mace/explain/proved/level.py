@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from mace.problem.question import Question
 
 
+ROUNDED = Fraction(1, 10**8)  # of a shortfall, relative where it is above 1: as near as bounds of networks come
+
+
 @dataclass(frozen=True)
 class Level(Proved):
     """One objective of several, in the order of priority.
@@ -64,6 +67,12 @@ class Level(Proved):
     def missed(self) -> bool:
         """Whether the goal cannot be met, and this is how nearly: by nothing, where a strict end is reached."""
         return self.missing and self.exact_value is not None and self.witness is None
+
+    @property
+    def least(self) -> bool:
+        """Whether nothing is known to be possible below what was reached, but for what networks leave to rounding."""
+        value = self.exact_value
+        return value is not None and value - self.exact_lower_bound <= ROUNDED * max(Fraction(1), value)
 
     @property
     def value(self) -> float | None:

@@ -429,6 +429,15 @@ def test_how_far_a_goal_of_a_mean_is_missed_is_bisected_by_pieces(goal: str) -> 
     assert all(level.certificate.check().accepted for level in missed.levels)
 
 
+def test_what_rules_alone_refute_of_a_mean_of_trees_has_a_certificate() -> None:
+    # "no certificate: the search of its proof is not known": none was needed.
+    model = fitted(votes(BOOSTING, HISTOGRAMS))
+    space = mace.Space([mace.Feature(name, "real", -9000, 9000) for name in "abcdef"])
+    row = dict(zip("abcdef", X[0].tolist(), strict=True))
+    answer = mace.explain(model, space, row, rules=["a >= 1 and a <= 0"], goal=1 - int(model.predict(X[:1])[0]))
+    assert answer.status == "infeasible" and answer.certificate.check().accepted
+
+
 def test_a_lead_over_the_other_class_of_a_mean_is_asked_as_its_probability() -> None:
     # It was asked by what encloses it from afar: in ten seconds nothing was proved.
     model = lines(([0.4, -0.2, 0.1], -1.5), ([0.1, 0.1, 0.0], -2.0), ([-0.2, -0.3, 0.3], 0.1), weights=[1, 1, 1])

@@ -16,7 +16,7 @@ from mace.base.deadline import Deadline, TimeOverError
 from mace.errors import NowhereError
 from mace.explain.probabilities.means import Asks, nearer, within
 from mace.problem.goal_means import Piece, about_two, conditions_of, is_mean, nowhere, stated, whole_of
-from mace.problem.proof import Priced, Proof
+from mace.problem.proof import Leaf, Priced, Proof, Split
 from mace.problem.question import Question
 from mace.solve.driver import Bracket
 from mace.solve.ensembles.many_levels import many
@@ -25,6 +25,8 @@ from mace.solve.ensembles.means.prover import MeanOracle, owners
 from mace.space.axes import Point
 from mace.tables.table import Ensemble, Table
 
+SCORELESS = ("empty", "distance", "avoid", "rule", "changes")
+"""How leaves are closed that know nothing of scores."""
 MOST_COVERING = 200
 """Pieces of a goal in a certificate whose proof is there already."""
 
@@ -50,6 +52,8 @@ class Members(NamedTuple):
         """
         if bracket.proof is None:
             return question
+        if all(isinstance(node, Split) or isinstance(node, Leaf) and node.rule in SCORELESS for node in bracket.proof):
+            return question  # rules alone, say: whatever the scores are
         claim = None if bracket.status == "infeasible" else bracket.lower
         corners, why = None, "the search of its proof is not known"
         try:

@@ -1033,6 +1033,24 @@ def test_a_point_that_the_deployed_model_refuses_is_excluded() -> None:
     assert check(certificate(oracle.question, second.lower, second.point, second.proof).data).accepted
 
 
+def test_a_point_is_refused_once_however_its_units_are_fixed() -> None:
+    layers = (
+        Layer(np.array([[-1.0]]), np.array([-0.5]), "relu"),
+        Layer(np.array([[1.0, 1.0]]), np.array([-0.5, 0.0]), "relu"),
+        Layer(np.array([[0.0], [-1.0]]), np.array([0.0]), "identity"),
+    )
+    model = Network(layers, 1, "sigmoid", (0, 1))
+    space = Space([Feature("x", "integer", -1, 2)])
+    question = Question(
+        space, space.axes({"x": -1}), model, Goal("", frozenset([1]), decision_for(model, {1})), norm("l1", 1)
+    )
+    oracle = NetworkOracle(question)
+    reply = oracle.ask(None, Limits.of(600.0), replay=Replay(lambda _: False))
+    assert isinstance(reply, Refuted) and reply.proof is not None
+    assert len(oracle.refused) == len(set(oracle.refused)) > 0
+    assert check(certificate(oracle.question, None, None, reply.proof).data).accepted
+
+
 def test_a_first_point_is_looked_for_no_longer_than_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before a wide network with many features it may take a second to try a part of all moves, as it does here."""
     clock, margins = Hand(), start.margins

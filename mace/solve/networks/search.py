@@ -397,7 +397,7 @@ class Search(Points):
         if all(map(is_single, node.box)):
             point = tuple(s[0] if isinstance(s, tuple) else s.bit_length() - 1 for s in node.box)
             distance = self.question.distance_of(point)
-            if not self.nearer(distance):
+            if not self.nearer(distance) or self.ruled_out(node):  # it was refused since, with other units fixed
                 return
             counts = self.witnesses.counts(point)
             if counts:

@@ -35,7 +35,7 @@ from mace.problem.question import Goal, Question
 from mace.proofs.check import check
 from mace.solve import compiled
 from mace.solve.driver import bracket_optimum
-from mace.solve.networks import points, start, values
+from mace.solve.networks import branch, points, start, values
 from mace.solve.networks import proof as networks_proof
 from mace.solve.networks import search as networks_search
 from mace.solve.networks.balls import in_balls
@@ -506,6 +506,19 @@ def test_tightened_bounds_make_proofs_short(monkeypatch: pytest.MonkeyPatch, see
         assert ("tighten" in verdict.fired) == (stalled == 1)
         lengths.append(verdict.fired["dual"])
     assert lengths[0] < lengths[1]
+
+
+@pytest.mark.parametrize("seed", [4, 7, 10])
+def test_of_few_points_features_are_halved_before_units_are_fixed(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    question, replies = drawn((14, 14), seed, "l1", "2"), []
+    for points_a_unit in (0, branch.POINTS):
+        monkeypatch.setattr(branch, "POINTS", points_a_unit)
+        reply = NetworkOracle(question).ask(None, Limits())
+        assert isinstance(reply, Found) and reply.proof is not None
+        assert check(certificate(question, reply.lower, reply.point, reply.proof).data).accepted
+        replies.append((question.distance_of(reply.point), reply.lower, len(reply.proof)))
+    assert replies[0][:2] == replies[1][:2] and replies[0][0] == replies[0][1]
+    assert replies[1][2] < replies[0][2] / 2
 
 
 def drawn(layers: tuple[int, ...], seed: int, spec: str, step: str | None = None, *, levels: bool = True) -> Question:

@@ -24,6 +24,8 @@ from mace.solve.networks.nodes import ON, Frame, Node
 from mace.space.axes import Axis, Box, GridAxis, Side, ends, holds, is_single, nearest_on
 
 FREE = 1e-7  # of what a relaxation loses at a unit: no more than what counts where no multiplier does
+POINTS = 64  # for each unit that may be on or off: of so few a feature is halved rather than a unit's phase fixed
+LEAST_UNITS = 4  # that may be on or off: before fewer, phases are always split on
 TRIED = 16  # splits that are tried before one is chosen
 COARSE = Fraction(1, 10**11)  # of a range; brackets close to within 1e-9
 FINE = Fraction(1, 10**6)  # of a range: so near to each other floats are next to no loss of a relaxation
@@ -57,6 +59,8 @@ class Branching:
         assert node.point is not None and node.scores is not None and node.loss is not None
         if (split := self.ruled(node, lined=False) or self.edge(node)) is not None:
             return [split]
+        if (halved := self._few(node)) is not None:
+            return [halved]
         found, floats = self._phases(node), self._between_floats(node, missing)
         # Where the goal costs nothing yet, it changes nothing that values lie between steps.
         between = not found or found[0].loss >= FREE
@@ -72,6 +76,21 @@ class Branching:
             return [one.split for one in found]
         last = self.narrow(node, floats)
         return [last] if last is not None else []
+
+    def _few(self, node: Node) -> Split | None:
+        """Half of the feature with most values, where a node has few points for the units that may be on or off.
+
+        Each phase leaves all points and decides one unit; a box of one point decides them all.
+        """
+        units = self.frame.unsettled(node)
+        if units < LEAST_UNITS or not self.frame.stepped:
+            return None
+        counts, points = self.frame.values_left(node), 1
+        for count in counts:
+            points *= count
+            if points > POINTS * units:
+                return None
+        return middle(node.box, counts.index(max(counts))) if points > 1 else None
 
     def _phases(self, node: Node) -> list[Candidate]:
         """The `TRIED` ReLUs at which the relaxation loses most."""

@@ -17,7 +17,7 @@ from mace.problem.proof import Phase, Split
 from mace.problem.question import Question
 from mace.solve.networks.exact import prepared
 from mace.solve.networks.kernels import INFINITY
-from mace.solve.networks.model import Array, Hull, Units, narrowed
+from mace.solve.networks.model import FLOATS, Array, Hull, Units, narrowed
 from mace.solve.networks.multipliers import Tight
 from mace.solve.networks.relax import Relaxed
 from mace.solve.witnesses import Witnesses
@@ -80,6 +80,7 @@ class Frame:
         self.all_multiples = bool(self._doubles) and all(map(_multiples, witnesses.question.axes))
         if self.all_multiples:
             self.indices = np.array([(axis.lower, axis.upper, axis.start) for axis in grids(witnesses.question)]).T
+        self.stepped = not any(self.numbers.axes.kind == FLOATS)  # whether every feature has few values, or steps
         # How many features may change, and whether that is less than all of them.
         self.most, self.sparse = float(self.exact.most), self.exact.most < len(witnesses.question.axes)
         self._root: Node | None = None
@@ -93,11 +94,16 @@ class Frame:
     def cells(self, node: Node | None = None) -> int:
         """About how many numbers the tableau of a node's program has; without a node, at most."""
         features, net = len(self.question.axes), self.numbers.net
-        if node is None:
-            hidden = int(net.size[net.relu].sum())
-        else:
-            hidden = int(np.count_nonzero((node.units.L < 0.0) & (node.units.U > 0.0) & net.relu[:, None]))
+        hidden = int(net.size[net.relu].sum()) if node is None else self.unsettled(node)
         return (2 * features + hidden) * (features + 2 * hidden)
+
+    def unsettled(self, node: Node) -> int:
+        """How many hidden units may be on or off in a node."""
+        return int(np.count_nonzero((node.units.L < 0.0) & (node.units.U > 0.0) & self.numbers.net.relu[:, None]))
+
+    def values_left(self, node: Node) -> list[int]:
+        """How many values a node's box has left of each feature."""
+        return [s[1] - s[0] + 1 if isinstance(s, tuple) else s.bit_count() for s in node.box]
 
     def first_node(self) -> Node:
         """The box of all allowed points; a copy that its taker may change."""

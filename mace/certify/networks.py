@@ -306,6 +306,9 @@ class Elaboration:
         reads = Reads(np.zeros(self.shape, np.bool_), self.no_phases)
         if renewed and asked:
             kept, known = self.needed(state, asked)
+            kept &= self.narrower(
+                state.units, known.units
+            )  # without the others an end may come out no better than before
         elif renewed:
             known = self.derived(state, self.everything)
             beyond = np.stack([known.units.L > known.units.U + CROSSED] * 2)

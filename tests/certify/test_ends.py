@@ -14,7 +14,7 @@ from mace.problem.proof import Leaf, Phase, Proof, Tighten
 from mace.solve.networks import search as networks_search
 from mace.solve.networks.model import Units
 from mace.solve.networks.prover import NetworkOracle
-from mace.solve.protocol import Found, Limits
+from mace.solve.protocol import Found, Gap, Limits
 from tests.checkers import accepted_by_all
 from tests.oracles.test_networks import drawn
 
@@ -83,3 +83,11 @@ def test_of_what_an_end_rules_out_nothing_is_written_but_that_it_is_empty(settle
     assert nodes == [Phase(*unit), *(other + nothing if settled < 0 else nothing + other)]
     kept = [node for node in made.rested(0)[0] if not isinstance(node, list)]
     assert kept == (other if settled else nodes)  # nobody reads the phase
+
+
+def test_an_end_that_a_leaf_derives_no_better_than_above_comes_from_above(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(networks_search, "STALLED", 2)
+    question = drawn((8, 8), 106572, "l0", "1/4")
+    reply = NetworkOracle(question).ask(None, Limits(), gap=Gap(Fraction(1, 10**9)))
+    assert isinstance(reply, Found) and any(isinstance(node, Tighten) for node in reply.proof or [])
+    assert accepted_by_all([certificate(question, reply.lower, reply.point, reply.proof)])

@@ -306,9 +306,7 @@ class Elaboration:
         reads = Reads(np.zeros(self.shape, np.bool_), self.no_phases)
         if renewed and asked:
             kept, known = self.needed(state, asked)
-            kept &= self.narrower(
-                state.units, known.units
-            )  # without the others an end may come out no better than before
+            kept &= self.narrower(state.units, known.units)  # without the others, some may be no better than above
         elif renewed:
             known = self.derived(state, self.everything)
             beyond = np.stack([known.units.L > known.units.U + CROSSED] * 2)

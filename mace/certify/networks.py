@@ -390,7 +390,7 @@ class Elaboration:
         return [
             dual_bound(
                 self.theta, NOWHERE, 0.0, part.goal, none, part.mu, part.share, part.changes, part.C, part.than,
-                *self.arrays, plain(state.hull), as_read(units, part), part.slope, weight,
+                *self.arrays, plain(state.hull), as_read(units, part.given), part.slope, weight,
             )
             for part in asked
         ]  # fmt: skip
@@ -399,8 +399,8 @@ class Elaboration:
         """The same without each of some ends, shape (parts, ends)."""
         found = [
             without_each(
-                ends, as_read(state.units, part), self.theta, part.goal, part.slope, part.mu, part.share,
-                part.changes, part.C, part.than, *self.arrays, plain(state.hull), as_read(units, part),
+                ends, as_read(state.units, part.given), self.theta, part.goal, part.slope, part.mu, part.share,
+                part.changes, part.C, part.than, *self.arrays, plain(state.hull), as_read(units, part.given),
             )
             for part in asked
         ]  # fmt: skip
@@ -426,24 +426,13 @@ class Elaboration:
     def mark(self, units: Units, part: PartMultipliers, found: Array, end: End | None = None) -> bool:
         """Mark the ends that one part's multipliers depend on, in place; whether a unit is in doubt (`ends_read`)."""
         aim, way = NOWHERE if end is None else (end.layer, end.unit), 0.0 if end is None else 1.0 - 2.0 * end.end
-        return ends_read(
-            aim,
-            way,
-            part.goal,
-            part.slope,
-            part.given,
-            part.mu,
-            part.C,
-            self.sizes,
-            self.arrays[1],
-            plain(units),
-            found,
-        )
+        given = (part.goal, part.slope, part.mu, part.C)
+        return bool(ends_read(aim, way, *given, self.sizes, self.arrays[1], as_read(units, part.given), found))
 
 
-def as_read(units: Units, part: PartMultipliers) -> Units:
-    """The bounds as the rule reads them: a unit that is on and has a slope counts as one that may be off."""
-    return plain(units._replace(L=np.where(part.given & (units.L >= 0), -1e-300, units.L)))
+def as_read(units: Units, given: Array) -> Units:
+    """The bounds as the rule reads them: a unit that is on and is given a slope counts as one that may be off."""
+    return plain(units._replace(L=np.where(given & (units.L >= 0), -1e-300, units.L)))
 
 
 def before(ends: Array) -> Array:

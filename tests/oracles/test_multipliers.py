@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from mace.certify.networks import as_read
 from mace.solve.networks.kernels import NOWHERE, dual_bound, ends_read, plain
 from mace.solve.networks.model import Units
 from mace.solve.networks.multipliers import Rough, packed
@@ -63,16 +64,15 @@ def test_ends_that_are_not_read_may_be_as_wide_as_they_like(aimed: bool) -> None
         phase[:] = np.where(mu > 0, rng.choice([-1, 1], low.shape), 0)
         goal, found = rng.random(len(part.than)), np.zeros((2, *low.shape), np.bool_)
         sizes = np.abs(net.W)
-        assert not ends_read(
-            aim, way, goal, slope, given, mu, part.C, sizes, search.arrays[1], plain(node.units), found
-        )
+        low[0, 0] = high[0, 0] = 0.0  # off, and on as soon as its upper end goes
+        seen = plain(as_read(node.units, given))
+        assert not ends_read(aim, way, goal, slope, mu, part.C, sizes, search.arrays[1], seen, found)
         wider = Units(np.where(found[0], low, low - 50.0), np.where(found[1], high, high + 50.0), phase)
         bounds = [
             dual_bound(
                 1.0, aim, way, goal, np.full((2, *low.shape), -1.0), mu, np.zeros(len(net.W0)), (0.0, search.most),
                 part.C, part.than, *search.arrays, plain(node.hull),
-                plain(units._replace(L=np.where(given & (units.L >= 0), -1e-300, units.L))), slope.copy(),
-                np.zeros(low.shape),
+                plain(as_read(units, given)), slope.copy(), np.zeros(low.shape),
             )
             for units in (node.units, wider)
         ]  # fmt: skip

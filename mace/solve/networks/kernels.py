@@ -361,24 +361,19 @@ def dual_bound(
 
 @compiled
 def ends_read(
-    aim: tuple[int, int], way: float, goal: Array, slope: Array, given: Array, mu: Array, C: Array, wide: Array,
-    net: Net, units: Units, found: Array,
+    aim: tuple[int, int], way: float, goal: Array, slope: Array, mu: Array, C: Array, wide: Array, net: Net,
+    units: Units, found: Array,
 ) -> bool:  # fmt: skip
     """Mark in `found`, shape (2, H, N), the ends of hidden units that what multipliers prove depends on: those that
     decide a unit, or that a line above it goes through. Other ends may be as wide as they like.
 
     Whether any unit is in doubt: its coefficient is a sum that cancels, so that a checker may see one of another sign.
-    aim, way, goal, slope, mu: as in `dual_bound`.    given: (H, N) whether a slope is.    wide: the sizes of `net.W`.
+    aim, way, goal, slope, mu: as in `dual_bound`.    wide: the sizes of `net.W`.
     """
     W, relu, size = net[1], net[3], net[4]
     L, U, _ = units
     H, N = L.shape
-    lines, weight, low = np.full((2, H, N), -1.0), np.zeros((H, N)), L.copy()
-    for layer in range(H):
-        for i in range(N):
-            if given[layer, i] and low[layer, i] >= 0.0:
-                low[layer, i] = -1e-300  # a unit that is on and has a slope counts as one that may be off
-    known = Units(low, U, units[2])
+    lines, weight = np.full((2, H, N), -1.0), np.zeros((H, N))
     z, reach, doubt = np.zeros(N), np.zeros(N), False
     for i in range(len(C)):
         for o in range(C.shape[1]):
@@ -387,17 +382,17 @@ def ends_read(
     for layer in range(H - 1, -1, -1):
         v, reach = W[layer + 1] @ z, wide[layer + 1] @ reach
         z = np.zeros(N)
-        through_units(layer, v, z, lines, mu, slope, weight, net, known, 0.0)
+        through_units(layer, v, z, lines, mu, slope, weight, net, units, 0.0)
         for i in range(size[layer]):
             if relu[layer]:
-                t, off, on = slope[layer, i], U[layer, i] <= 0.0, low[layer, i] >= 0.0
+                t, off, on = slope[layer, i], U[layer, i] <= 0.0, L[layer, i] >= 0.0
                 unclear = reach[i] > 0.0 and abs(v[i]) <= CANCELLED * reach[i]
                 doubt = doubt or unclear
                 below = v[i] < 0.0 or unclear
                 line = not on and not off and (below or t > 1.0 or t < 0.0)
                 if line or (on and not off and (v[i] != 0.0 or unclear)):
                     found[0, layer, i] = True
-                if line or (off and (below or t != 0.0)):
+                if line or (off and (below or t != 0.0 or (on and v[i] != 0.0))):
                     found[1, layer, i] = True
                 often = 0.0 if off else 1.0 if on else abs(t) + (1.0 if below else 0.0)
                 reach[i] = reach[i] * often + mu[layer, i]

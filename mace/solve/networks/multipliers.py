@@ -100,15 +100,12 @@ def goal_of(numbers: Numbers, found: Multipliers) -> Array:
     return np.concatenate([np.array([float(q) for q in found.goal]), prices])
 
 
-def rounded(values: Array, bits: int) -> Array:
-    """Each number with this many leading bits, rounded down, and 0 for what is too small to matter."""
-    mantissa, exponent = np.frexp(values)
-    kept = np.ldexp(np.floor(np.ldexp(mantissa, bits)), exponent - bits)
-    return np.where(np.abs(values) < LEAST, 0.0, kept)
+def rounded(values: Array, bits: int, *, down: bool = True) -> Array:
+    """Each number with this many leading bits, and 0 for what is too small to matter.
 
-
-def nearest(values: Array, bits: int) -> Array:
-    """The same, rounded to the nearest: a slope of nearly 1 is 1."""
+    down: or else to the nearest, so that a slope of nearly 1 is 1.
+    """
     mantissa, exponent = np.frexp(values)
-    kept = np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
+    scaled = np.ldexp(mantissa, bits)
+    kept = np.ldexp(np.floor(scaled) if down else np.rint(scaled), exponent - bits)
     return np.where(np.abs(values) < LEAST, 0.0, kept)

@@ -21,7 +21,7 @@ from mace.problem.proof import End, Leaf, Phase, Proof, Tighten
 from mace.solve.networks.aims import Aims, aims
 from mace.solve.networks.kernels import WIDER, dual_bound, plain
 from mace.solve.networks.model import Array, Hull, Units
-from mace.solve.networks.multipliers import Rough, Tight, nearest, packed, rounded
+from mace.solve.networks.multipliers import Rough, Tight, packed, rounded
 from mace.solve.networks.nodes import CELL, Frame, Node
 
 AT_ONCE = 32  # units, between which the clock is looked at; fewer of a wide layer, where each takes a tenth of a second
@@ -87,8 +87,10 @@ def _end(
     off = node.units.U <= NEAR
     for bits in BITS:
         parts = tuple(
-            Rough(rounded(one.goal, bits), np.where(off, 0.0, nearest(one.slope, bits)), rounded(one.mu, bits),
-                    rounded(_heard(one.share), bits), float(rounded(np.array(one.changes), bits)))
+            Rough(
+                rounded(one.goal, bits), np.where(off, 0.0, rounded(one.slope, bits, down=False)),
+                rounded(one.mu, bits), rounded(_heard(one.share), bits), float(rounded(np.array(one.changes), bits)),
+            )
             for one in here
         )  # fmt: skip
         tight = Tight(layer, unit, end, theta, parts)

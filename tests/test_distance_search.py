@@ -55,7 +55,15 @@ BAD = [
     ({"l0": 2, "l1": -1}, ">= 0"),
     ({"l0": "x"}, "needs numbers"),
     ({"l3": 1}, "has the keys"),
+    ("l0=0.5,l3=0.5", "has the keys"),
+    ("l0=0.5,l0=0.5", "gives 'l0' twice"),
+    ("l0=0.5,l1", "'l1' is not NAME=NUMBER"),
 ]
+
+
+def test_a_text_may_be_a_mixture():
+    """The command line took it, and the Python functions did not."""
+    assert norm("L0=0.25, l1=0.75", 3) == norm({"l0": "0.25", "l1": "0.75"}, 3)
 
 
 @pytest.mark.parametrize(("spec", "message"), BAD)

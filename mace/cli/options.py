@@ -218,13 +218,8 @@ class Measured:
     @property
     def settings(self) -> dict[str, Any]:
         """As `mace.explain` and `mace.audit` take them."""
-        distance: object = self.distance
-        if self.distance.endswith(".mace"):
-            distance = Path(self.distance)
-        elif "=" in self.distance:
-            distance = _pairs(self.distance.split(","), "--distance")
         return {
-            "distance": distance,
+            "distance": Path(self.distance) if self.distance.endswith(".mace") else self.distance,
             "weights": _pairs(self.weight or [], "--weight") or None,
             "rules": [Path(text) if text.endswith(".mace") else text for text in self.rule or []],
         }

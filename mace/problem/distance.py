@@ -274,9 +274,9 @@ def norm(
 ) -> Norm:
     """A norm over `features` features.
 
-    spec: "l0", "l1", "linf"; or shares of each, such as {"l0": 0.25, "l1": 0.75}, that sum to 1; or the paper's
-          {"alpha": .., "beta": .., "gamma": ..} with features * (alpha + beta) + gamma = 1. What sums of floats miss of
-          the 1, such as those of 1/3 and 2/3, is shared out.
+    spec: "l0", "l1", "linf"; or shares of each, such as {"l0": 0.25, "l1": 0.75} or "l0=0.25, l1=0.75", that sum to 1;
+          or the paper's {"alpha": .., "beta": .., "gamma": ..} with features * (alpha + beta) + gamma = 1. What sums of
+          floats miss of the 1, such as those of 1/3 and 2/3, is shared out.
     weights: one number >= 0 per feature; 1 when absent.
     Raises DistanceError with what is wrong.
     """
@@ -291,6 +291,8 @@ def norm(
             f"a weight must not be negative; that of feature {weight.index(least) + 1} of {features} is {least}",
             hint="Give a weight of 0 to a feature whose changes cost nothing.",
         )
+    if isinstance(spec, str) and "=" in spec:
+        spec = shares_of(spec.lower())
     if isinstance(spec, str):
         spec = spec.strip().lower()  # as papers write it: L1
         if spec not in ("l0", "l1", "linf"):
@@ -303,6 +305,19 @@ def norm(
     else:
         shares, name = spec, "mixture"
     return Norm(*_coefficients(shares, features), weight, name)
+
+
+def shares_of(text: str) -> dict[str, object]:
+    """What a text such as "l0=0.5, l1=0.5" says, a number by its name; raises DistanceError."""
+    shares: dict[str, object] = {}
+    for part in text.split(","):
+        name, equals, number = (word.strip() for word in part.partition("="))
+        if not (name and equals and number):
+            raise DistanceError(f"{short(text)} is no sum: {short(part.strip())} is not NAME=NUMBER")
+        if name in shares:
+            raise DistanceError(f"{short(text)} gives {short(name)} twice", hint="Leave one of them out.")
+        shares[name] = number
+    return shares
 
 
 def _coefficients(shares: Mapping[str, object], features: int) -> tuple[Fraction, Fraction, Fraction]:

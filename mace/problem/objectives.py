@@ -33,7 +33,7 @@ from mace.base.suggestions import meant
 from mace.errors import MaceError, NumberError
 from mace.language.syntax import Apply, Number, Op, returning
 from mace.problem.budget import Budget
-from mace.problem.distance import Distance, DistanceError, DistanceProgram, NearestRow, Norm, norm
+from mace.problem.distance import Distance, DistanceError, DistanceProgram, NearestRow, Norm, norm, shares_of
 from mace.problem.forms import FormsRule
 from mace.problem.plausibility import least_of
 from mace.problem.programs import Rule, distance_program
@@ -168,8 +168,7 @@ def _objective(spec: object) -> Objective:
     if of.endswith(".mace"):
         return replace(objective, of=Path(of))
     if "=" in of:
-        parts = [part.partition("=") for part in of.split(",")]
-        return replace(objective, of={name.strip(): share.strip() for name, _, share in parts})
+        return replace(objective, of=shares_of(of))
     return replace(objective, of=of)
 
 

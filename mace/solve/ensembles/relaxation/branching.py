@@ -50,17 +50,17 @@ WAITED = 5  # or so many splits
 OFFERS = 60  # nodes near whose shares points with the goal are looked for; in later ones around the best point
 REPAIRS, IN_VAIN, SELDOM = 2, 60, 4  # of the best point, a node; after so many that found none, in one node of four
 QUANTILES = (0.5, 0.2, 0.8)  # of the shares of pieces: where they are looked for
-# Digits of prices, and the part of the limit below which they are dropped: more is written only where less does not
-# prove enough.
+# Digits of prices, and the part of the limit below which they are dropped. The search takes the finest; of what
+# is written, more only where less does not prove enough.
 ROUNDED = (
     (8, 3e-3), (9, 2e-3), (10, 2e-3), (10, 5e-4), (11, 1e-3), (11, 5e-4), (12, 5e-4), (13, 3e-4), (14, 2e-4),
     (18, 2e-5), (26, 0.0), (36, 0.0),
 )  # fmt: skip
+FINEST = ROUNDED[-2:]
 # So many smaller balls are looked at, for a part of the time left: between the radius of one that prices close and that
 # of one which they do not.
 BALLS, AT_MOST = 6, 0.25
 FREE = Effort(rounds=600, aim=1.0, step=0.5, pace=Pace(0.9, 6, 0.85))  # in each of them
-FINEST = ROUNDED[-2:]  # of boxes that stay open
 
 
 class Ball(NamedTuple):
@@ -207,8 +207,7 @@ class Branching:
             return parent
         climbed = relaxation.climb(active, start or parent.climbed, effort, self.host.limit)
         best: Part | None = None
-        least = 0.0 if relaxation.free else relaxation.units(self.host.limit)
-        for digits, smallest in ROUNDED if climbed.value >= least else FINEST:
+        for digits, smallest in FINEST:
             exact = relaxation.exact(climbed, digits, smallest)
             key = relaxation.key(relaxation.bound(exact, active), self.grounded.width == 0)
             if best is None or key > best.key:
@@ -344,19 +343,20 @@ class Branching:
         for place, (relaxation, part) in enumerate(zip(self.relaxations, node.parts, strict=True)):
             if part.key >= self.host.limit:
                 continue
-            for quantile in QUANTILES:
-                cells = ground.start.copy()
-                for columns, begin in zip(relaxation.columns, relaxation.framed.begin[:-2].tolist(), strict=True):
-                    j, items = columns.axis, columns.items
-                    here = part.climbed.pieces[begin : begin + len(items)]
-                    if ground.grid[j]:
-                        k = int(np.searchsorted(np.cumsum(here), quantile))
-                        first = max(int(items[k - 1]) + 1 if k else 0, int(node.low[j]))
-                        last = min(int(items[k]) if k < len(items) else int(node.high[j]), int(node.high[j]))
-                        cells[j] = min(max(int(ground.start[j]), first), max(first, last))
-                    else:
-                        cells[j] = items[int(np.argmax(here))]
-                self.host.offer(cells, place)
+            cells = np.tile(ground.start, (len(QUANTILES), 1))
+            for columns, begin in zip(relaxation.columns, relaxation.framed.begin[:-2].tolist(), strict=True):
+                j, items = columns.axis, columns.items
+                here = part.climbed.pieces[begin : begin + len(items)]
+                if not ground.grid[j]:
+                    cells[:, j] = items[here.argmax()]
+                    continue
+                start, low, high = int(ground.start[j]), int(node.low[j]), int(node.high[j])
+                for number, k in enumerate(here.cumsum().searchsorted(QUANTILES).tolist()):
+                    first = max(int(items[k - 1]) + 1 if k else 0, low)
+                    last = min(int(items[k]), high) if k < len(items) else high
+                    cells[number, j] = min(max(start, first), max(first, last))
+            for point in cells:
+                self.host.offer(point, place)
 
     # ------------------------------------------------------------------------------------------ what was proved
 

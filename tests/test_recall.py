@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from catboost import CatBoostClassifier
+from interpret.glassbox import ExplainableBoostingClassifier
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -42,8 +44,10 @@ def table(model: object, space: Space = SPACE) -> object:
         LogisticRegression(),
         RandomForestClassifier(3, random_state=0),
         make_pipeline(StandardScaler(), LogisticRegression()),
+        ExplainableBoostingClassifier(max_rounds=5, outer_bags=1, interactions=0, n_jobs=1),
+        CatBoostClassifier(iterations=3, verbose=0, thread_count=1, allow_writing_files=False),
     ],
-    ids=["linear", "forest", "pipeline"],
+    ids=["linear", "forest", "pipeline", "ebm", "catboost"],
 )
 def test_a_model_is_read_once_for_calls_in_a_row(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     model.fit(ROWS, TARGET)
@@ -93,6 +97,20 @@ def test_a_predict_that_was_replaced_is_seen(monkeypatch: pytest.MonkeyPatch) ->
     assert recall.content(model) == first
     model.predict = lambda X: np.zeros(len(X))
     assert recall.content(model) is None
+
+
+def test_what_catboost_leaves_out_of_its_files_is_seen() -> None:
+    model = CatBoostClassifier(iterations=3, verbose=0, thread_count=1, allow_writing_files=False).fit(ROWS, TARGET)
+    first = recall.content(model)
+    assert first is not None and recall.content(model) == first
+    model.set_probability_threshold(0.9)
+    assert recall.content(model) not in (None, first)
+    voted = VotingClassifier([("one", model)]).fit(ROWS, TARGET)
+    assert recall.content(voted) is not None
+    for one in (model, voted.estimators_[0]):
+        one.predict = lambda X: np.zeros(len(X))
+    assert recall.content(model) is None
+    assert recall.content(voted) is None
 
 
 class Own(LogisticRegression):

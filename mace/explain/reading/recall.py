@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import sys
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from mace.compilers.pipeline.reader import CompiledPipeline
 
 MOST = 2  # models that are held on to
-KNOWN = frozenset(
-    ("builtins", "collections", "copyreg", "functools", "lightgbm", "numpy", "optbinning", "pandas", "scipy", "sklearn")
-) | {"xgboost"}
+KNOWN = frozenset((
+    "builtins", "catboost", "collections", "copyreg", "functools", "interpret", "lightgbm", "numpy", "optbinning",
+    "pandas", "scipy", "sklearn", "xgboost",
+))  # fmt: skip
+LEAVE_OUT = frozenset({"catboost"})  # write their trees down, and not what else was set on the object
 
 
 class Read(NamedTuple):
@@ -121,7 +123,14 @@ class _Pickler(pickle.Pickler):
         named = obj if isinstance(obj, type) or hasattr(obj, "__qualname__") else type(obj)
         if not _known(named):
             raise pickle.PicklingError(f"{named!r} is of no library that is known")
+        if package_of(named) in LEAVE_OUT and any(callable(getattr(named, name, None)) for name in _own(obj)):
+            raise pickle.PicklingError(f"a method of this {named!r} was replaced")
         return NotImplemented
+
+
+def _own(obj: object) -> Iterable[str]:
+    """The names that were set on an object, and not on its class."""
+    return () if isinstance(obj, type) else getattr(obj, "__dict__", ())
 
 
 def _known(named: Any) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from catboost import CatBoostClassifier
-from interpret.glassbox import ExplainableBoostingClassifier
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -38,19 +37,28 @@ def table(model: object, space: Space = SPACE) -> object:
     return Explainer(model, space).table
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        LogisticRegression(),
-        RandomForestClassifier(3, random_state=0),
-        make_pipeline(StandardScaler(), LogisticRegression()),
-        ExplainableBoostingClassifier(max_rounds=5, outer_bags=1, interactions=0, n_jobs=1),
-        CatBoostClassifier(iterations=3, verbose=0, thread_count=1, allow_writing_files=False),
-    ],
-    ids=["linear", "forest", "pipeline", "ebm", "catboost"],
-)
-def test_a_model_is_read_once_for_calls_in_a_row(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    model.fit(ROWS, TARGET)
+def additive() -> Any:
+    glassbox = pytest.importorskip("interpret.glassbox", reason="an extra that is not installed")
+    return glassbox.ExplainableBoostingClassifier(max_rounds=5, outer_bags=1, interactions=0, n_jobs=1)
+
+
+def symmetric() -> Any:
+    catboost = pytest.importorskip("catboost", reason="an extra that is not installed")
+    return catboost.CatBoostClassifier(iterations=3, verbose=0, thread_count=1, allow_writing_files=False)
+
+
+UNTRAINED: dict[str, Callable[[], Any]] = {
+    "linear": LogisticRegression,
+    "forest": lambda: RandomForestClassifier(3, random_state=0),
+    "pipeline": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
+    "additive": additive,
+    "catboost": symmetric,
+}
+
+
+@pytest.mark.parametrize("make", UNTRAINED.values(), ids=UNTRAINED)
+def test_a_model_is_read_once_for_calls_in_a_row(make: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    model = make().fit(ROWS, TARGET)
     reads: list[object] = []
     read = recall._read
     monkeypatch.setattr(recall, "_read", lambda model, space: reads.append(model) or read(model, space))
@@ -100,7 +108,7 @@ def test_a_predict_that_was_replaced_is_seen(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_catboost_leaves_out_of_its_files_is_seen() -> None:
-    model = CatBoostClassifier(iterations=3, verbose=0, thread_count=1, allow_writing_files=False).fit(ROWS, TARGET)
+    model = symmetric().fit(ROWS, TARGET)
     first = recall.content(model)
     assert first is not None and recall.content(model) == first
     model.set_probability_threshold(0.9)

@@ -38,48 +38,39 @@ def state(frame: RelaxationArrays, row: int, low: Array, high: Array) -> int:
 
 @lean
 def cost_of_leaf(
-    frame: RelaxationArrays,
-    ground: Ground,
-    box: Box,
-    number: Array,
-    row: Array,
-    begin: int,
-    end: int,
-    low: Array,
-    high: Array,
+    frame: RelaxationArrays, ground: Ground, box: Box, number: Array, row: Array, begin: int, end: int
 ) -> int:
     """The scaled cost of the part of a box that lies on all these rows' sides; `ANYTHING` if that is empty.
 
-    row: places in `number`, those from begin to end. low, high: those of the box, changed here, and left as they were.
+    row: places in `number`, those from begin to end: rows of one leaf, which are in order of their axes.
     """
     total: Any = box.total[0]
     largest: Any = box.total[1]
-    empty = False
-    for k in range(begin, end):
+    k = begin
+    while k < end:
         r = number[row[k]]
-        axis, cut = frame.axis[r], frame.cut[r]
-        if axis == len(low):
+        axis = frame.axis[r]
+        if axis == len(box.low):
             break  # cliques come last
-        if not frame.grid[axis]:
-            low[axis] &= cut if frame.side[r] == 0 else ~cut
-            empty |= low[axis] == 0
-        elif frame.side[r] == 0:
-            high[axis] = min(high[axis], cut)
-            empty |= low[axis] > high[axis]
-        else:
-            low[axis] = max(low[axis], cut + 1)
-            empty |= low[axis] > high[axis]
-    for k in range(begin, end):
-        axis = frame.axis[number[row[k]]]
-        if axis == len(low):
-            break
-        if low[axis] != box.low[axis] or high[axis] != box.high[axis]:
-            if not empty:
-                side = side_of(ground, axis, low[axis], high[axis])
-                total += side.part - box.part[axis]
-                largest = max(largest, side.top)
-            low[axis], high[axis] = box.low[axis], box.high[axis]
-    return ANYTHING if empty else int(total + largest)
+        low, high, grid = box.low[axis], box.high[axis], frame.grid[axis]
+        while frame.axis[r] == axis:
+            below, cut = frame.side[r] == 0, frame.cut[r]
+            if not grid:
+                low &= cut if below else ~cut
+            elif below:
+                high = min(high, cut)
+            else:
+                low = max(low, cut + 1)
+            k += 1
+            if k == end:
+                break
+            r = number[row[k]]
+        if low > high if grid else low == 0:
+            return ANYTHING
+        side = side_of(ground, axis, low, high)
+        total += side.part - box.part[axis]
+        largest = max(largest, side.top)
+    return int(total + largest)
 
 
 @compiled
@@ -209,7 +200,7 @@ def open_leaves(
 
     number, place: see `open_rows`.
     """
-    trees, low, high = len(above.first) - 1, box.low.copy(), box.high.copy()
+    trees = len(above.first) - 1
     first, leaf = np.empty(trees + 1, np.int32), np.empty(len(above.leaf), np.int32)
     at, row = np.empty(len(above.at), np.int32), np.empty(len(above.row), np.int32)
     leaves = pairs = 0
@@ -218,7 +209,7 @@ def open_leaves(
         for one in range(above.first[t], above.first[t + 1]):
             at[leaves] = pairs
             end = rows_of_leaf(above.row, above.at[one], above.at[one + 1], place, row, pairs)
-            if end >= 0 and cost_of_leaf(frame, ground, box, number, row, pairs, end, low, high) < limit:
+            if end >= 0 and cost_of_leaf(frame, ground, box, number, row, pairs, end) < limit:
                 leaf[leaves], pairs = above.leaf[one], end
                 leaves += 1
     first[trees], at[leaves] = leaves, pairs

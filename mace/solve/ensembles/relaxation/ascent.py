@@ -114,13 +114,15 @@ def lift(frame: RelaxationArrays, active: Active, chosen: Array, change: Array) 
 
 
 @lean
-def turn_to(price: Array, change: Array, way: Array, seen: Array, share: Array, kept: np.float32) -> float:
+def turn_to(
+    price: Array, change: Array, way: Array, seen: Array, share: Array, kept: np.float32, lanes: Array
+) -> float:  # fmt: skip
     """Turn the direction to a subgradient; returns its size.
 
     way: the direction, of which a part is kept. seen: squared subgradients so far; prices move by one over the root of
     their sum. share: the direction at these rates.
     All these are singles, whose vectors are twice as long: roots and quotients would take most of a round. One loop for
-    each step, so that most of them are vectors; the size in four sums, which need not wait for each other.
+    each step, so that all of them are vectors; the size in sums beside each other, one for each of `lanes`, (16,).
     """
     nothing = np.float32(0.0)
     for i in range(len(price)):
@@ -129,15 +131,16 @@ def turn_to(price: Array, change: Array, way: Array, seen: Array, share: Array, 
         way[i] = nothing if (price[i] <= 0.0 and own < nothing) or abs(own) < FADED else own
     for i in range(len(price)):
         share[i] = np.true_divide(way[i], np.sqrt(seen[i]))
-    one = two = three = four = 0.0
-    for i in range(0, len(price) - 3, 4):
-        one += float(way[i]) * float(share[i])
-        two += float(way[i + 1]) * float(share[i + 1])
-        three += float(way[i + 2]) * float(share[i + 2])
-        four += float(way[i + 3]) * float(share[i + 3])
-    for i in range(len(price) - len(price) % 4, len(price)):
-        one += float(way[i]) * float(share[i])
-    return one + two + three + four
+    lanes[:] = nothing
+    for i in range(0, len(price) - 15, 16):
+        for k in range(16):
+            lanes[k] += way[i + k] * share[i + k]
+    size = 0.0
+    for k in range(16):
+        size += float(lanes[k])
+    for i in range(len(price) - len(price) % 16, len(price)):
+        size += float(way[i] * share[i])
+    return size
 
 
 @lean
@@ -203,8 +206,15 @@ def cheapest_leaves(
     """
     own = 0.0
     for t in range(len(active.first) - 1):
-        least, found = np.inf, active.first[t]
-        for k in range(active.first[t], active.first[t + 1]):
+        least, found, k, end = np.inf, active.first[t], active.first[t], active.first[t + 1]
+        while k + 1 < end:  # two at a time: most of the time one sum waits for the one before it
+            here, own = own + worth[k], own + (worth[k] + worth[k + 1])
+            if here - paid_for[k] < least:
+                least, found = here - paid_for[k], k
+            if own - paid_for[k + 1] < least:
+                least, found = own - paid_for[k + 1], k + 1
+            k += 2
+        if k < end:
             own += worth[k]
             if own - paid_for[k] < least:
                 least, found = own - paid_for[k], k
@@ -215,6 +225,26 @@ def cheapest_leaves(
         for i in range(active.at[found], active.at[found + 1]):
             change[active.row[i]] += 1.0
     return total
+
+
+@lean
+def cheapest_of_ordered(costs: PieceCosts, paid: Array, share: float, begin: int, end: int) -> tuple[float, int]:
+    """What the cheapest piece of an ordered axis costs, and which it is; paid: as in `cheapest_pieces`."""
+    least, found, here, piece = np.inf, begin, 0.0, begin
+    while piece + 1 < end:  # two at a time, as in `cheapest_leaves`
+        before, here = here + paid[piece], here + (paid[piece] + paid[piece + 1])
+        own = costs.part[piece] + share * costs.top[piece] - before
+        if own < least:
+            least, found = own, piece
+        own = costs.part[piece + 1] + share * costs.top[piece + 1] - here
+        if own < least:
+            least, found = own, piece + 1
+        piece += 2
+    if piece < end:
+        own = costs.part[piece] + share * costs.top[piece] - (here + paid[piece])
+        if own < least:
+            least, found = own, piece
+    return least, found
 
 
 @lean
@@ -229,6 +259,11 @@ def cheapest_pieces(
     """
     for j in range(len(chosen)):
         least, found, spot, here, grid = np.inf, active.begin[j], -1, 0.0, frame.grid[j]
+        if grid and not frame.read[j]:
+            least, found = cheapest_of_ordered(costs, paid, shares[j], active.begin[j], active.end[j])
+            total += least
+            chosen[j], moves.share[j] = found, costs.top[found]
+            continue
         for piece in range(active.begin[j], active.end[j]):
             here = paid[piece] + (here if grid else 0.0)
             if not grid and not (active.mask[j] >> frame.begin_cell[piece]) & 1:
@@ -339,6 +374,7 @@ def ascend(
         price[i] = prices[active.number[i]] / size
     way, change = np.zeros(open_rows, np.float32), np.empty(open_rows, np.float32)
     share, seen = np.empty(open_rows, np.float32), np.ones(open_rows, np.float32)
+    lanes = np.empty(16, np.float32)
     some = np.empty(open_rows + 1, np.uint32)
     goal, shares, lines = goal / size, shares.copy(), lines.copy()
     best_goal, best_shares, best_lines = goal.copy(), shares.copy(), lines.copy()
@@ -391,7 +427,7 @@ def ascend(
                 break
             before = best
         lift(frame, active, chosen, change)
-        norm = turn_to(price, change, way, seen, share, np.float32(kept))
+        norm = turn_to(price, change, way, seen, share, np.float32(kept), lanes)
         norm = turn_few(moves, goal, lines, largest, free, norm, kept)
         if norm == 0.0:
             break

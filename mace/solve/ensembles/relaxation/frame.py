@@ -139,15 +139,21 @@ def payments(frame: RelaxationArrays, active: Active, prices: Array, some: Array
                         paid[piece] += prices[some[k]]
                 k += 1
             continue
-        below = prices.dtype.type(0)
-        while k < count and some[k] < rows.over[j]:
+        below = beside = prices.dtype.type(0)
+        while k + 1 < count and some[k + 1] < rows.over[j]:  # in two sums, which need not wait for each other
+            below += prices[some[k]]
+            beside += prices[some[k + 1]]
+            paid[rows.after[some[k]]] -= prices[some[k]]
+            paid[rows.after[some[k + 1]]] -= prices[some[k + 1]]
+            k += 2
+        if k < count and some[k] < rows.over[j]:
             below += prices[some[k]]
             paid[rows.after[some[k]]] -= prices[some[k]]
             k += 1
         while k < count and some[k] < rows.begin[j + 1]:
             paid[rows.after[some[k]]] += prices[some[k]]
             k += 1
-        paid[active.begin[j]] += below
+        paid[active.begin[j]] += below + beside
 
 
 @compiled

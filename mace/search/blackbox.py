@@ -265,16 +265,47 @@ class Calls:
             )
         if found.ndim == 2 and found.shape[1] == 1:
             found = found[:, 0]
+        self._no_gaps(found, name)
+        return self._among_classes(found) if name == "predict" and found.ndim == 1 else found
+
+    def _no_gaps(self, found: NDArray[Any], name: str) -> None:
+        """Raise ModelError where an answer is missing, or is nothing that answers are."""
         for place, cell in enumerate(found.ravel().tolist()):
             if isinstance(plain(cell), LABELS) and cell == cell:
                 continue
             none = cell is None or isinstance(cell, float) or type(cell).__name__ in ("NAType", "NaTType")
             raise ModelError(
                 f"`{name}` of the {self.box.name} gave {'NaN or None' if none else short(cell)} for a row",
-                shown=str(self.chart.values(self._last[place // (found.size // count)][None])[0]),
+                shown=self._shown(place // (found.size // len(found))),
                 hint="" if none else "An answer is a text, a number or a truth.",
             )
-        return found
+
+    def _among_classes(self, found: NDArray[Any]) -> NDArray[Any]:
+        """Decisions as the classes that were named, which some wrappers write as texts: "True" for True.
+
+        Raises ModelError for one that is none of them: no goal would ever be met, and nobody would know why.
+        """
+        classes = [plain(label) for label in self.box.classes or ()]
+        if not classes or not all(isinstance(label, LABELS) for label in classes):
+            return found  # a number, or a list of the classes of each output
+        answers = [plain(cell) for cell in found.tolist()]
+        if set(answers) <= set(classes):
+            return found
+        written = {str(label): label for label in classes} | {label: label for label in classes}
+        for place, answer in enumerate(answers):
+            if answer not in written and str(answer) not in written:
+                raise ModelError(
+                    f"`predict` of the {self.box.name} gave {short(answer)} for a row, which is none of its classes",
+                    shown=self._shown(place),
+                    hint=f"Its classes are {few(map(short, classes))}. Name all of them in mace.BlackBox(.., "
+                    "classes=[..]), in the order of the probabilities; () for a model that predicts numbers.",
+                )
+        named = [written[answer if answer in written else str(answer)] for answer in answers]
+        return np.array(named, dtype=None if len(set(map(type, classes))) == 1 else object)
+
+    def _shown(self, place: int) -> str:
+        """A row of the last call, for a message."""
+        return str(self.chart.values(self._last[place][None])[0])
 
     def _numbers(self, found: NDArray[Any], name: str) -> Floats:
         """What must be numbers."""

@@ -354,6 +354,33 @@ def test_classes_and_tolerances_may_come_from_pandas_and_as_fractions() -> None:
 
 
 @pytest.mark.parametrize(
+    ("low", "high", "classes"),
+    [
+        ("False", "True", [False, True]),
+        (np.False_, np.True_, [False, True]),
+        (False, True, [0, 1]),
+        (0.0, 1.0, [0, 1]),
+        ("0", "1", [0, 1]),
+        (0, 1, ["0", "1"]),
+    ],
+)
+def test_decisions_are_the_classes_that_were_named_however_they_are_written(low: Any, high: Any, classes: Any) -> None:
+    """ "False" was none of False and True: of the row nothing but both was wanted, and nothing was ever found."""
+    box = mace.BlackBox(lambda rows: np.where(rows.x0 > 500, high, low), classes=classes)
+    for goal in (None, classes[1]):
+        answer = mace.explain(box, FOUR, [0, 1, 2, 3], goal=goal, max_calls=300)
+        assert answer.decision == classes[0] and answer.counterfactuals[0].values["x0"] > 500, answer
+
+
+@pytest.mark.parametrize("goal", [None, 1])
+def test_a_decision_that_is_none_of_the_classes_is_said(goal: Any) -> None:
+    """The answer was `unknown`: no decision ever had the goal, and nothing said why."""
+    box = mace.BlackBox(lambda rows: np.where(rows.x0 > 500, 5, 0), classes=[0, 1])
+    with pytest.raises(ModelError, match=r"gave 5 for a row, which is none of its classes\n.*\nIts classes are 0, 1"):
+        mace.explain(box, FOUR, [0, 1, 2, 3], goal=goal, max_calls=300)
+
+
+@pytest.mark.parametrize(
     ("settings", "words"),
     [
         ({"proposer": ""}, "unknown proposer ''"),

@@ -14,6 +14,7 @@ import mace
 from mace import rules
 from mace.certify.statement import certifiable
 from mace.certify.writer import certificate
+from mace.cli.inspection import describe_space
 from mace.errors import ProgramError, SpaceError
 from mace.problem.programs import rule_of
 from mace.problem.proof import Phase, Split
@@ -243,3 +244,19 @@ def test_what_a_rule_knows_of_indices_is_of_axes_on_whose_grids_they_mean_the_sa
     level = Space([Feature("a", "integer", 3, 7), Feature("b", "integer", 0, 9)])
     alike = rule_of("a == 3", level)
     assert [alike.holds(level.axes({"a": 3, "b": 0}), (k, 0)) for k in (3, 4)] == [True, False]
+
+
+@pytest.mark.parametrize("text", ["nobody >= 3", "number >= >= 3", "number >= 3; return", "return nobody"])
+def test_a_wrong_rule_of_a_space_file_names_the_file(text, tmp_path):
+    file = tmp_path / "loan.toml"
+    replace(SPACE, rules=[text]).save(file)
+    space = Space.load(file)
+    read = LogisticRegression().fit(SPACE.encode(FRAME), FRAME["number"] > 3)
+    for model in (lambda rows: rows["number"] > 5, read):
+        with pytest.raises(ProgramError, match=r"loan.toml: <rule>:1:"):
+            mace.explain(model, space, ROW, goal=True)
+    with pytest.raises(ProgramError, match=r"loan.toml: <rule>:1:"):
+        describe_space(space)
+    with pytest.raises(ProgramError) as caught:  # of rules that stand elsewhere the file knows nothing
+        mace.explain(lambda rows: rows["number"] > 5, space.change(rules=[text]), ROW, goal=True)
+    assert "loan.toml" not in str(caught.value)

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 def describe_space(space: Space) -> dict[str, Any]:
     """Every feature in one row, the rules, and what was inferred; raises ProgramError for what is no rule of it."""
-    from mace.problem.programs import rule_of
+    from mace.problem.programs import rules_of
 
-    for rule in space.rules:  # else the first question about the space finds it
-        rule_of(rule, space)
+    rules_of(space)  # else the first question about the space finds what is wrong with them
     return {
         "name": space.name,
         "features": [

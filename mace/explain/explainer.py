@@ -57,7 +57,7 @@ from mace.problem.objectives import (
     read_distance,
     read_objectives,
 )
-from mace.problem.programs import Rule, rule_of
+from mace.problem.programs import Rule, rules_of
 from mace.problem.question import Goal, Question
 from mace.search.asked import calls_asked
 from mace.search.protocol import Effort
@@ -126,7 +126,7 @@ class Explainer:
         self.assumed += space.names_of_none(self.table.classes)
         if isinstance(rules, (str, Path)):
             rules = [rules]
-        self.rules: tuple[Rule, ...] = tuple(rule_of(rule, space) for rule in (*space.rules, *rules))
+        self.rules: tuple[Rule, ...] = rules_of(space, rules)
         if objectives is None:
             of = read_distance(distance, space, weights)
             self.priorities: tuple[Priority, ...] = (Priority(of, of.name),)

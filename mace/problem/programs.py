@@ -192,6 +192,19 @@ def inputs_of(space: Space, start: bool = False) -> dict[str, Sort]:
     return sorts
 
 
+def rules_of(space: Space, more: Sequence[str | Path] = ()) -> tuple[Rule, ...]:
+    """The rules of a space, and more; raises ProgramError, which names the file that a wrong rule was read from."""
+    own = []
+    for source in space.rules:
+        try:
+            own.append(rule_of(source, space))
+        except ProgramError as error:
+            if space.file:
+                error.reword(f"{space.file}: {error.message}")
+            raise
+    return (*own, *(rule_of(source, space) for source in more))
+
+
 def rule_of(source: str | Path, space: Space) -> Rule:
     """A rule from an expression, a program's text, or the Path of a .mace file; raises ProgramError."""
     inputs = inputs_of(space, start=True)

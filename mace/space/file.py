@@ -48,8 +48,8 @@ class Declared(Protocol):
 
 
 Made = TypeVar("Made")
-# features, rules, name, notes, decisions -> the space
-Make: TypeAlias = Callable[[Sequence[Feature], Sequence[str], str, Sequence[str], Mapping[str, str]], Made]
+# features, rules, name, notes, decisions, file -> the space
+Make: TypeAlias = Callable[[Sequence[Feature], Sequence[str], str, Sequence[str], Mapping[str, str], str], Made]
 
 
 def load(path: Path, make: Make[Made]) -> Made:
@@ -88,7 +88,7 @@ def loads(text: str, make: Make[Made], file: str = "<space>") -> Made:
         where = f"{file}:{lines[place]}" if place < len(lines) else file
         features.append(_feature(table, where))
     try:
-        return make(features, rules, str(data.get("name", "space")), (), decisions)
+        return make(features, rules, str(data.get("name", "space")), (), decisions, file)
     except SpaceError as error:
         raise SpaceError(f"{file}: {error.message}", shown=error.shown, hint=error.hint) from None
 

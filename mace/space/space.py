@@ -57,6 +57,7 @@ class Space:
     name:      for messages.
     notes:     what was taken for granted where the space was inferred; `from_frame` writes them.
     decisions: what people call the model's classes, by their text: {"0": "refused", "1": "approved"}.
+    file:      that it was read from, rules and all, for messages.
     """
 
     features: Sequence[Feature]
@@ -64,6 +65,7 @@ class Space:
     name: str = "space"
     notes: Sequence[str] = field(default=(), compare=False)
     decisions: Mapping[str, str] = field(default_factory=dict, compare=False)
+    file: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         given: object = self.features
@@ -161,7 +163,9 @@ class Space:
         for name in changes:
             _ = self[name]
         features = [replace(f, change=changes[f.name]) if f.name in changes else f for f in self.features]
-        return replace(self, features=features, rules=self.rules if rules is None else rules)
+        if rules is None:
+            return replace(self, features=features)
+        return replace(self, features=features, rules=rules, file="")
 
     def free(self) -> Space:
         """A copy in which every feature may change in any direction and no rule holds."""

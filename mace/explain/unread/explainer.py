@@ -42,7 +42,7 @@ from mace.problem.another import exclusion, no_other
 from mace.problem.around import Neighbourhood
 from mace.problem.missing import settled
 from mace.problem.objectives import DistanceSpec, read_distance
-from mace.problem.programs import rule_of
+from mace.problem.programs import rules_of
 from mace.search.aims import Aim, GoalAim, Targets
 from mace.search.asked import AskedModel, ExhaustedError, Said, calls_asked
 from mace.search.blackbox import Calls, black_box
@@ -93,7 +93,7 @@ class Unread:
         self.space, self.notes = space, (*notes, *space.names_of_none(self.box.classes))
         if isinstance(rules, (str, Path)):
             rules = [rules]
-        self.rules = tuple(rule_of(rule, space) for rule in (*space.rules, *rules))
+        self.rules = rules_of(space, rules)
         self.distance = read_distance(distance, space, weights)
         self._frame = background
         if background is not None and is_pipeline(model):

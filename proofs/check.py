@@ -3,8 +3,8 @@
 
 In:  a certificate as proofs/FORMAT.md defines it, as a file (`python -I -S proofs/check.py FILE`) or parsed (`check`);
      or several files, or folders of them.
-Out: a `Verdict`; on the command line one line, a summary, and exit status 0 (accepted), 10 (refused) or 2 (unusable);
-     of several files a line each, and the largest status.
+Out: a `Verdict`; on the command line one line, a summary, and exit status 0 (accepted), 10 (refused) or 2 (unusable,
+     or not to be printed); of several files a line each, and the largest status.
 Promise: accepted means that the kernel (proofs/kernel) accepted: the claim then holds for the floating-point model that
 the statement describes. What that rests on: proofs/soundness.md. Standard library only; nothing in this file decides.
 """
@@ -12,6 +12,7 @@ the statement describes. What that rests on: proofs/soundness.md. Standard libra
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -229,5 +230,21 @@ def main(arguments: Sequence[str]) -> int:
     return max(statuses)
 
 
+def printed(arguments: Sequence[str]) -> int:
+    """`main` as the process: a verdict that could not be written out, for instance to a full disk, is status 2."""
+    try:
+        try:
+            return main(arguments)
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except OSError as error:
+        # Python would print what is left once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with contextlib.suppress(OSError):
+            print(f"check.py: the verdict cannot be printed: {error.strerror or error}", file=sys.stderr, flush=True)
+        return 2
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(printed(sys.argv[1:]))

@@ -365,6 +365,20 @@ def run(path: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
+def test_a_verdict_that_cannot_be_printed_is_not_accepted_in_one_line() -> None:
+    """A folder's verdicts on a full disk ended in a traceback, and with an exit status that FORMAT.md does not know."""
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    vectors = sorted((CHECKER.parent / "vectors").glob("*.json"))
+    accepted = next(path for path in vectors if check(load(path)).accepted)
+    for files in ([accepted], [accepted, accepted]):
+        with Path("/dev/full").open("w") as full:
+            command = [sys.executable, "-I", "-S", CHECKER, *files]
+            ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        assert (ran.returncode, ran.stderr.count("\n")) == (2, 1), ran.stderr
+        assert ran.stderr.startswith("check.py: the verdict cannot be printed: ")
+
+
 def test_the_checker_runs_alone_and_says_what_it_found(tmp_path: Path) -> None:
     question = random_question(3, "forest")
     best = nearest(question)

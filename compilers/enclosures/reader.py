@@ -24,8 +24,9 @@ from mace.compilers.enclosures.ranges import UNSURE, Range
 from mace.compilers.enclosures.registry import behind, enclosed
 from mace.compilers.enclosures.steps import mixes
 from mace.compilers.pipeline.reader import columns_of_steps
+from mace.compilers.pipeline.rows import in_order
 from mace.compilers.pipeline.steps import is_pipeline
-from mace.compilers.registry import registered
+from mace.compilers.registry import names_known, registered
 from mace.compilers.sklearn.common import DAMAGE, name_of
 from mace.errors import UnreadableError
 from mace.space.axes import Axis, GridAxis, LevelAxis, Side
@@ -79,7 +80,7 @@ def _enclosed(model: Any, space: Space, raw: bool) -> Enclosure:
     """As `enclose`; what does not fit together is not noticed."""
     steps, final = unwrapped(model)
     if not raw and not all(feature.numeric for feature in space.features):
-        found, columns = behind(steps, enclosed(final)), space.columns
+        found, columns = behind(steps, enclosed(final)), in_order(space.columns, names_known(model))
     else:
         first = next((place for place, step in enumerate(steps) if mixes(step)), len(steps))
         found = behind(steps[first:], enclosed(final))

@@ -50,6 +50,14 @@ def frame_of(
     )
 
 
+def in_order(columns: Sequence[Column], names: Sequence[str] | None) -> tuple[Column, ...]:
+    """Columns that a space encodes in the order in which a model knows them, where it knows just these by name."""
+    known = {column.name: column for column in columns}
+    if names is None or len(names) != len(known) or set(names) != set(known):
+        return tuple(columns)
+    return tuple(known[name] for name in names)
+
+
 def encoded_frame(space: Space, rows: Sequence[Mapping[str, Any]], names: Sequence[str] | None = None) -> pd.DataFrame:
     """Rows of the space, with None for what is missing, as `Space.encode` makes them; only named columns, if any."""
     import pandas as pd

@@ -23,7 +23,7 @@ from mace.base.suggestions import few
 from mace.base.values import plain
 from mace.compilers.deployed import quiet
 from mace.compilers.model_file import ModelFile
-from mace.compilers.pipeline.rows import frame_of, markers_of, takes_features, told_apart
+from mace.compilers.pipeline.rows import frame_of, in_order, markers_of, takes_features, told_apart
 from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.registry import deployed, library_of, names_known, types_asked
 from mace.errors import MaceError, ModelError
@@ -140,11 +140,11 @@ def _given(model: Any, space: Space) -> Literal["frame", "encoded", "array"]:
     names, columns = names_known(model), [column.name for column in space.columns]
     count = getattr(model, "n_features_in_", None)
     if names is not None:
-        if list(names) == columns:
+        if set(names) == set(columns):  # in whatever order: `Calls` puts them into the model's
             return "frame" if set(names) <= set(space.names) and _takes_raw(model, space) else "encoded"
         if set(names) <= set(space.names):
             return "frame"
-        odd = next(name for name in names if name not in columns) if set(names) != set(columns) else names[0]
+        odd = next(name for name in (*names, *columns) if name not in columns or name not in names)
         raise ModelError(
             f"the model was trained on other columns than the space has (for instance `{odd}`)",
             hint=f"The space encodes {few(columns)}.",
@@ -182,7 +182,7 @@ class Calls:
         self.failed = 0
         self._model = getattr(box.predict, "__self__", None)
         framed = self._model is not None and box.given == "frame"
-        self._names = names_known(self._model) if framed else None
+        self._names = None if self._model is None else names_known(self._model)
         self._markers = markers_of(self._model) if framed else {}
         self._types = types_asked(self._model, chart.place.space) if framed else {}
         self._remembered: tuple[Floats, NDArray[Any]] | None = None
@@ -321,9 +321,10 @@ class Calls:
         self._last, space = rows, self.chart.place.space
         if self.box.given == "frame":
             return frame_of(space, self.chart.values(rows), self._names, self._markers, self._types)
-        matrix = self.chart.matrix(rows, space.columns)
+        columns = in_order(space.columns, self._names)
+        matrix = self.chart.matrix(rows, columns)
         if self.box.given == "array":
             return matrix
         import pandas as pd
 
-        return pd.DataFrame(matrix, columns=pd.Index([column.name for column in space.columns]))
+        return pd.DataFrame(matrix, columns=pd.Index([column.name for column in columns]))

@@ -14,6 +14,7 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, StackingClassifier
+from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -533,6 +534,24 @@ def test_a_number_that_stays_missing_is_given_as_nan(given: Any) -> None:
     box = mace.BlackBox(lacking, given=given, classes=["no", "yes"])
     answer = mace.explain(box, space, {"a": 1, "b": None}, goal="yes")
     assert answer.status == "optimal" and answer.counterfactuals[0].values == {"a": 4, "b": None}
+
+
+@pytest.mark.parametrize("asked", ["object", "encoded", "array"])
+@pytest.mark.parametrize("kind", [SVC, GaussianProcessClassifier])
+def test_columns_are_given_in_the_order_that_a_model_was_fitted_on(kind: Any, asked: Any) -> None:
+    """The space encodes them in another: the library's own message came out, or that the columns are others; an array
+    was taken for another row in silence."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 9, 120), "b": rng.choice(["x", "y"], 120), "c": rng.integers(0, 9, 120)})
+    space = Space.from_frame(frame[["c", "b", "a"]])
+    encoded = Space.from_frame(frame).encode(frame)
+    model = kind().fit(encoded, (frame.a + 4 * (frame.b == "x") > 6).astype(int))
+    given = model if asked == "object" else mace.BlackBox(model.predict, classes=[0, 1], given=asked)
+    for place in range(3):
+        answer = mace.explain(given, space, frame.iloc[place], max_calls=None if kind is SVC else 300)
+        assert answer.decision == model.predict(encoded.iloc[[place]])[0]
+        found = Space.from_frame(frame).encode(pd.DataFrame([answer.counterfactuals[0].values]))
+        assert model.predict(found)[0] != answer.decision
 
 
 @pytest.mark.parametrize("names", [("f0", "f1"), ("Column_0", "Column_1")])

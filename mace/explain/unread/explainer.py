@@ -24,7 +24,7 @@ from mace.base.arguments import checked, is_frame
 from mace.base.deadline import Deadline, TimeOverError, now
 from mace.base.escape import short
 from mace.base.values import plain
-from mace.compilers.pipeline.rows import frame_of, markers_of
+from mace.compilers.pipeline.rows import frame_of, in_order, markers_of
 from mace.compilers.pipeline.steps import is_pipeline
 from mace.compilers.registry import names_known, types_asked
 from mace.errors import MaceError, ModelError
@@ -104,10 +104,11 @@ class Unread:
 
     def _given(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Rows of the space as the model is given them."""
+        names = names_known(self.model)
         if self.box.given != "frame":
-            return self.space.encode(rows)
+            return self.space.encode(rows)[[column.name for column in in_order(self.space.columns, names)]]
         held = [self.space.row(row) for row in rows.to_dict("records")]
-        names, types = names_known(self.model), types_asked(self.model, self.space)
+        types = types_asked(self.model, self.space)
         return frame_of(self.space, held, names, markers_of(self.model), types)
 
     @cached_property

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import mace
+from mace.base.colours import colours
 from mace.certify.writer import Certificate
 from mace.errors import FileError
 from mace.space.feature import Feature
@@ -81,3 +82,34 @@ def test_the_decision_stands_on_the_page_once(answer: mace.Answer, tmp_path: Pat
 def test_a_menu_that_was_not_asked_how_far_values_may_move_has_no_column_of_it(answer: mace.Answer) -> None:
     assert "Proved for" in answer.menu()._repr_html_()
     assert "Proved for" not in answer.menu(safe=False)._repr_html_()
+
+
+def test_pages_can_be_read_on_light_and_on_dark_screens() -> None:
+    """Colours have one owner; what is text stands off what it stands on by 4.5:1 (WCAG 2, AA)."""
+    root = Path(mace.__file__).parent
+    pages = [path for ending in ("jinja", "html", "css") for path in root.rglob(f"*.{ending}")]
+    assert len(pages) > 5
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        if path.name != "colours.css":
+            assert not re.search(r"(: |\()(#[0-9a-fA-F]{3,8}\b|rgba?\(|white\b|black\b)", text), path
+            assert path.suffix == ".css" or re.search(r"\{\{ colours \}\}|\$colours", text), path
+    light, dark = (
+        dict(re.findall(r"--([\w-]+): (#\w+)", part)) for part in colours().split("@media print")[0].split("@media")
+    )
+    for palette in (light, light | dark):
+        for ground in ("ground", "pale"):
+            for name in ("ink", "soft", "link", "good", "bad", "open"):
+                assert _contrast(palette[name], palette[ground]) >= 4.5, (name, ground, palette)
+        assert _contrast(palette["on-link"], palette["link"]) >= 4.5
+
+
+def _contrast(one: str, other: str) -> float:
+    def luminance(colour: str) -> float:
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+        shares = [int(digits[k : k + 2], 16) / 255 for k in (0, 2, 4)]
+        linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)

@@ -138,6 +138,7 @@ IDEAS = [
         r"unicodedata|import Console\b|(typer|click)\.echo\(",
         {"mace/base/console.py": "rich's tables, through `escape`", "mace/cli/output.py": "lines, through `escape`"},
     ),
+    Idea("the colours of a page, light and dark", "mace/base/colours.py", r"prefers-color-scheme|colours\.css"),
 ]
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from string import Template
 
 import mace.proofs
+from mace.base.colours import colours
 from mace.base.files import read_bytes, write_whole
 from mace.base.versions import MACE
 from mace.errors import FileError
@@ -62,7 +63,7 @@ def write_page(path: str | Path, pyodide: str | Path | None = None) -> Path:
     runtime = {name: base64.b64encode(gzip.compress(file, mtime=0)).decode() for name, file in raw.items()}
     sources = {name: [text, hashlib.sha256(text.encode()).hexdigest()] for name, text in checker().items()}
     text = Template((files("mace.certify") / "checking.html").read_text("utf-8")).substitute(
-        version=MACE, python=about["python"], sources=_inside(sources), runtime=_inside(runtime)
+        colours=colours(), version=MACE, python=about["python"], sources=_inside(sources), runtime=_inside(runtime)
     )
     return write_whole(Path(path), text.encode())
 

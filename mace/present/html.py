@@ -1,4 +1,4 @@
-"""Pages and tables of HTML, in which every value is escaped."""
+"""Pages and tables of HTML, in which every value is escaped; a page has its colours from `mace.base.colours`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+from mace.base.colours import colours
 from mace.base.escape import one_line
 from mace.errors import MaceError
 
 
 def template(text: str, what: str) -> Any:
-    """A Jinja template: values are escaped, each in one line, and one that is not there is an error.
+    """A Jinja template: values are escaped, each in one line, and one that is not there is an error; `colours` is.
 
     what: names the page where Jinja2 is not installed: the MaceError says what to install.
     """
@@ -26,6 +27,7 @@ def template(text: str, what: str) -> Any:
         return one_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     env = Environment(autoescape=True, undefined=StrictUndefined, finalize=shown, trim_blocks=True, lstrip_blocks=True)
+    env.globals["colours"] = Markup(colours())  # noqa: S704  our own file
     return env.from_string(text)
 
 

@@ -45,8 +45,7 @@ def explain(
     goal:       the class wanted, several classes, or a text: `not 0`, `p(good) >= 0.7`, `good by 0.1`; of a model that
                 predicts a number `300 <= y <= 350`, `y within 5% of 320`. None: any class but the present one.
                 See `mace.problem.goal_text`; `answer.goal` is the text of what was understood.
-    distance:   "l0", "l1", "linf", a mixture such as {"l0": 0.5, "l1": 0.5} or "l0=0.5,l1=0.5", or a Path to a .mace
-                program.
+    distance:   "l0", "l1", "linf", a mixture ({"l0": 0.5, "l1": 0.5} or "l0=0.5,l1=0.5"), or a Path to a .mace program.
     objectives: in order of priority, in the place of a distance: `["l1 within 1%", "changes"]` is, of all points that
                 are at most 1 % farther than the nearest one, one with the fewest changes. See `mace.Objective`.
     weights:    feature name -> weight >= 0; 1 where absent.

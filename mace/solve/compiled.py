@@ -4,7 +4,7 @@ In:  a function of arrays and numbers.    Out: the same function, compiled for t
 Promise: an interpreted call has the results of a compiled one: numba's integers wrap as numpy's do, and neither
 reorders sums. What is on disk is never a reason to fail (`mace.solve.code_files`).
 
-A new installation has nothing on disk, and compiling takes half a minute, where a small question takes a tenth of a
+A new installation has nothing on disk, and compiling takes a minute, where a small question takes a tenth of a
 second even in Python. So functions are interpreted until a process has spent `READING` in them, which is what numba
 itself takes to start; only then those on disk are read. After `PATIENCE` another process compiles the others
 (`mace.solve.ahead`), and they are interpreted until they are there, so that no time limit waits. Only what such
@@ -28,7 +28,7 @@ from mace.solve import ahead, code_files
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-PATIENCE = 3.0  # CPU seconds, about a tenth of what compiling takes
+PATIENCE = 3.0  # CPU seconds, about a tenth of what compiling one kind of search takes, or less
 READING = 0.5  # CPU seconds, about what importing numba and reading the functions of a search takes
 UNASKED = 15  # calls of a function within an interpreted one, of each that asks whether it is worth compiling by now
 SHORT = 0.02  # CPU seconds: calls that together take longer ask one by one, for asking is nothing beside them

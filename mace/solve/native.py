@@ -129,10 +129,10 @@ def _rebuilt(context: Any, raw: bytes) -> Any:
 @cache
 def announce() -> None:
     """Say, once a process, that something is compiled."""
-    log.info("compiling, once on this machine: up to a minute")
+    log.info("compiling its searches, once on this machine: this takes a minute or two")
 
 
 @cache
 def announce_ahead() -> None:
     """Say, once a process, that another one compiles."""
-    log.info("compiling beside, once on this machine: until then searches are slower")
+    log.info("compiling its searches in the background, once on this machine: until then they are slower")

@@ -589,4 +589,5 @@ def test_it_is_said_once_that_something_is_compiled(folder: Path, caplog: pytest
         for _ in range(2):
             compiled.compiled(twice)(4)
             shutil.rmtree(kept(folder)[0].parent)
-    assert [record.message for record in caplog.records] == ["compiling, once on this machine: up to a minute"]
+    said = "compiling its searches, once on this machine: this takes a minute or two"
+    assert [record.message for record in caplog.records] == [said]

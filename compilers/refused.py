@@ -88,7 +88,8 @@ ADVICE: dict[str, Advice] = {
         "Explain the model inside, with a goal such as `p(good) >= 0.4`.",
     ),
     "probabilities that are means, of AdaBoost, naive Bayes, of calibrations by temperature": Advice(
-        "These probabilities are no known function of one score.", "Explain the model inside, and ask for its class."
+        "These probabilities are no known function of one score.",
+        "Explain the model inside, of means and calibrations with a goal such as `p(good) >= 0.4`.",
     ),
     "probabilities of 0 and 1 (`alpha=0`)": Advice("Their logarithms are infinite.", "Fit it with alpha > 0."),
     "kernels that are not linear": Advice(

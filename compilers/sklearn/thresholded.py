@@ -44,20 +44,28 @@ def read_threshold(model: Any, estimator: Any, table: Table) -> Ensemble | Netwo
     method, place, threshold = _asked(model, estimator, classes)
     name = f"{name_of(model)} of {table.name}"
     if method == "decision_function":
-        found = _of_score(model, estimator, table, place, threshold)
-        return with_turns(table, found, 0, classes, name)
+        return with_turns(table, _of_score(model, estimator, table, place, threshold), 0, classes, name)
     link = table.link
     if link is None:
+        other = 'use response_method="decision_function", or ' if _scored(estimator, table) else ""
         raise UnreadableError(
-            f"{name_of(model)} over the probabilities of a {name_of(estimator)} is not supported",
-            hint="They are no known function of one score. Where it has a decision_function, use "
-            'response_method="decision_function".',
+            f"{name_of(model)}: the probabilities of the {name_of(estimator)} are no known function of one score",
+            hint=f"Instead {other}explain the {name_of(estimator)}, and ask for its class.",
         )
     if link.kind == "fraction":
         assert isinstance(table, Ensemble)
         decisions = _of_fraction(place, threshold)
         return replace(table, rule="value", decisions=decisions, name=name)
-    return with_turns(table, _of_link(model, estimator, table, link, place, threshold), link.score, classes, name)
+    found = _of_link(table, link, place, threshold)
+    if found is None:
+        what = "a mean of what several members say" if link.kind == "mean" else "none that a threshold is read over"
+        label = classes[place]
+        raise UnreadableError(
+            f"{name_of(model)}: the probabilities of the {name_of(estimator)} are {what}",
+            hint=f"Explain the {name_of(estimator)} instead, with the goal `p({label}) >= {threshold!r}`, or with "
+            f"`p({label}) < {threshold!r}`: that is the same question.",
+        )
+    return with_turns(table, found, link.score, classes, name)
 
 
 def _asked(model: Any, estimator: Any, classes: tuple[Any, ...]) -> tuple[str, int, float]:
@@ -79,11 +87,11 @@ def _asked(model: Any, estimator: Any, classes: tuple[Any, ...]) -> tuple[str, i
 
 def _of_score(model: Any, estimator: Any, table: Ensemble | Network, place: int, threshold: float) -> Turns:
     """Where the score itself crosses the threshold."""
-    linear = isinstance(table, Network) and table.rule == "positive"
-    if not linear and not (isinstance(table, Ensemble) and name_of(estimator) in _BOOSTED):
+    if not _scored(estimator, table):
+        other = 'use response_method="predict_proba", or ' if table.link is not None else ""
         raise UnreadableError(
-            f"{name_of(model)} over the decision_function of a {name_of(estimator)} is not supported",
-            hint='Use response_method="predict_proba", or a linear model or gradient boosting.',
+            f"{name_of(model)} over the decision_function of the {name_of(estimator)} is not supported",
+            hint=f"Instead {other}explain the {name_of(estimator)}, and ask for its class.",
         )
     if math.isinf(threshold):  # class `place` never, or always
         return Turns((threshold < 0) == (place == 1), (), 0.0, table.link)
@@ -91,6 +99,12 @@ def _of_score(model: Any, estimator: Any, table: Ensemble | Network, place: int,
     # -s >= t is s <= -t: the second class begins at the next float.
     turn = threshold if place else math.nextafter(-threshold, math.inf)
     return Turns(one_first=False, places=(turn,), doubt=doubt, link=table.link)
+
+
+def _scored(estimator: Any, table: Ensemble | Network) -> bool:
+    """Whether where the `decision_function` crosses a threshold is known."""
+    linear = isinstance(table, Network) and table.rule == "positive"
+    return linear or isinstance(table, Ensemble) and name_of(estimator) in _BOOSTED
 
 
 def _of_fraction(place: int, threshold: float) -> tuple[Decision, Decision]:
@@ -102,8 +116,8 @@ def _of_fraction(place: int, threshold: float) -> tuple[Decision, Decision]:
     return (other, chosen) if place else (chosen, other)
 
 
-def _of_link(model: Any, estimator: Any, table: Ensemble | Network, link: Link, place: int, threshold: float) -> Turns:
-    """Where the probability that follows from a score crosses the threshold."""
+def _of_link(table: Ensemble | Network, link: Link, place: int, threshold: float) -> Turns | None:
+    """Where the probability that follows from a score crosses the threshold; None where that is not known."""
     if link.kind != "mean" and not 0 < threshold <= 1:
         return Turns((threshold <= 0) == (place == 1), (), 0.0, link)
     unit = unit_of(table)
@@ -115,10 +129,7 @@ def _of_link(model: Any, estimator: Any, table: Ensemble | Network, link: Link, 
         turn = 2 * threshold - 1 if place else 1 - 2 * threshold
         found = Turns(one_first=False, places=(turn,), doubt=8 * unit, link=link)
     else:
-        raise UnreadableError(
-            f"{name_of(model)} over a {name_of(estimator)} with these probabilities is not supported",
-            hint='Over a calibration, use method="sigmoid" or "isotonic".',
-        )
+        return None
     return found if link.inside is None else through_sigmoid(found, link.inside, table)
 
 

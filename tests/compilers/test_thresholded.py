@@ -16,6 +16,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
     AdaBoostClassifier,
+    BaggingClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -139,17 +140,17 @@ def test_a_threshold_on_a_score_lends_no_probability_to_a_model_without_one() ->
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (FixedThresholdClassifier(AdaBoostClassifier(n_estimators=3)), "probabilities of a AdaBoostClassifier"),
+        (FixedThresholdClassifier(AdaBoostClassifier(n_estimators=3)), "probabilities of the AdaBoostClassifier"),
         (
             FixedThresholdClassifier(AdaBoostClassifier(n_estimators=3), response_method="decision_function"),
-            "decision_function of a AdaBoostClassifier",
+            "decision_function of the AdaBoostClassifier",
         ),
         (
             FixedThresholdClassifier(
                 CalibratedClassifierCV(MLPClassifier((3,), max_iter=50), method="temperature", ensemble=False),
                 threshold=0.3,
             ),
-            "with these probabilities is not supported",
+            r"(?s)none that a threshold is read over.*`p\(1\) >= 0.3`",
         ),
         (
             CalibratedClassifierCV(FrozenEstimator(fitted(FixedThresholdClassifier(LogisticRegression())))),
@@ -162,9 +163,25 @@ def test_what_is_no_function_of_one_score_is_refused_by_name(model: Any, message
         read(fitted(model))
 
 
+def test_a_threshold_over_a_mean_says_which_goal_of_the_model_inside_is_the_same() -> None:
+    """The advice was to calibrate by sigmoids, as these were."""
+    for inside in (
+        CalibratedClassifierCV(GradientBoostingClassifier(n_estimators=3), cv=2),
+        BaggingClassifier(CalibratedClassifierCV(LogisticRegression(), cv=2), 2),
+    ):
+        model = fitted(FixedThresholdClassifier(inside, threshold=0.3))
+        with pytest.raises(ModelError, match=r"(?s)a mean of what several members say.*`p\(1\) >= 0.3`"):
+            read(model)
+        space = Space([Feature(f"x{k}", "real", -40, 40, step="0.5") for k in range(X.shape[1])])
+        row = next(row for row in X if model.predict(row[None])[0] == 0)
+        answer = mace.explain(model.estimator_, space, np.round(2 * row) / 2, goal="p(1) >= 0.3")
+        for one in answer.counterfactuals:
+            assert model.predict([list(one.values.values())])[0] == 1
+
+
 def test_probabilities_of_naive_bayes_are_refused_by_name() -> None:
     model = fitted(FixedThresholdClassifier(ComplementNB()), np.abs(X))
-    with pytest.raises(ModelError, match="probabilities of a ComplementNB"):
+    with pytest.raises(ModelError, match="probabilities of the ComplementNB"):
         read(model)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -276,6 +278,24 @@ def test_the_space_of_a_csv_file_is_written_to_be_edited_and_an_edited_one_stays
     again = CliRunner().invoke(app, wanted_file)
     assert isinstance(again.exception, FileError) and "may have been edited" in str(again.exception)
     assert mace.Space.load("people.toml")["Age"].change == "fixed"
+
+
+def test_the_command_for_another_space_leaves_out_what_was_left_out(tmp_path, monkeypatch):
+    """Its file had the target as a feature: without --target distances were others, with it no row could be read."""
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame({"a": [0, 1, 2, 3], "b": [1, 0, 1, 0], "late, or not": [0, 0, 1, 1]})
+    table.to_csv("t.csv", index=False)
+    joblib.dump(DecisionTreeClassifier(random_state=0).fit(table[["a", "b"]], table["late, or not"]), "m.joblib")
+    asked = ["explain", "--model", "m.joblib", "--trust-pickle", "--data", "t.csv", "--row", "0", "--goal", "1"]
+    for number, more in enumerate((["--target", "late, or not"], ["--drop", '"late, or not"'], [])):
+        said = CliRunner().invoke(app, [*asked, *more]).stderr
+        found = re.search(r"to say otherwise: mace (inspect .* --save )space.toml, edit it", said)
+        assert found is not None, said
+        made = CliRunner().invoke(app, [*shlex.split(found[1]), f"{number}.toml"])
+        assert made.exit_code == 0 and mace.Space.load(f"{number}.toml").names == ["a", "b"], made
+    mace.Space.from_frame(table).save("whole.toml")
+    wrong = CliRunner().invoke(app, [*asked, "--target", "late, or not", "--space", "whole.toml"])
+    assert isinstance(wrong.exception, SpaceError) and "declares it as a feature" in str(wrong.exception)
 
 
 def test_a_name_with_a_comma_stands_in_quotes():

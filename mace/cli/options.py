@@ -20,7 +20,7 @@ import typer
 from mace.base.suggestions import among, few, meant
 from mace.cli.alive import alive
 from mace.cli.output import Format, say
-from mace.errors import FileError, MaceError, RowError
+from mace.errors import FileError, MaceError, RowError, SpaceError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,16 +149,32 @@ class Given(Trained):
         frame = frame.drop(columns=[name for _, name in left_out])
         if self.space:
             space = read_space(self.space)
+            for option, name in left_out:
+                if name in space.names:
+                    raise SpaceError(
+                        f"{option} {name}: {self.space} declares it as a feature of the rows",
+                        hint=f"If the model does not take it, take it out of {self.space}; else give no {option}.",
+                    )
             return as_declared(frame, self.data, space), space
         taken, left = self._taken(frame)
         inferred = Space.from_frame(frame[taken], name=Path(self.data).stem)
-        lines = to_check(inferred) if shown else _told(inferred, self.data)
+        lines = to_check(inferred) if shown else _told(inferred, self._inspected(left))
         if left:
             lines = [f"left out, since the model does not take them: {', '.join(left)}", *lines]
         say(f"no --space given; inferred from {self.data}{':' if lines else ''}", err=True)
         for line in lines:
             say(f"  {line}", err=True)
         return frame, inferred
+
+    def _inspected(self, left: list[str]) -> str:
+        """The command that shows the space which was inferred; left: columns that the model does not take."""
+        words = ["mace", "inspect", "--data", str(self.data)]
+        if self.target is not None:
+            words += ["--target", self.target]
+        if dropped := [*names_of(self.drop), *left]:
+            quoted = ['"' + name.replace('"', '""') + '"' if "," in name or '"' in name else name for name in dropped]
+            words += ["--drop", ",".join(quoted)]
+        return shlex.join(words)
 
     def _taken(self, frame: pd.DataFrame) -> tuple[list[Any], list[str]]:
         """The columns that the model was fitted on, if the table has them all, and the others."""
@@ -184,13 +200,15 @@ class Given(Trained):
 MOST_TOLD = 24  # features of an inferred space that stderr has a line for
 
 
-def _told(space: Space, data: str) -> list[str]:
-    """What was taken for granted, a line a feature; of many features how many of each kind."""
+def _told(space: Space, inspect: str) -> list[str]:
+    """What was taken for granted, a line a feature; of many features how many of each kind.
+
+    inspect: the command that shows the space.
+    """
     from collections import Counter
 
     from mace.explain.reading.inferred import to_check
 
-    inspect = f"mace inspect --data {shlex.quote(data)}"
     otherwise = f"to say otherwise: {inspect} --save space.toml, edit it, and --space space.toml"
     if len(space.features) <= MOST_TOLD:
         return [*space.notes, otherwise]

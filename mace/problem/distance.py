@@ -298,7 +298,7 @@ def norm(
         if spec not in ("l0", "l1", "linf"):
             raise DistanceError(
                 f"unknown distance {short(spec)}",
-                hint='Use "l0", "l1", "linf", a mixture such as {"l0": 0.5, "l1": 0.5}, or a .mace program.',
+                hint='Use "l0", "l1", "linf", a mixture such as "l0=0.5,l1=0.5", or a .mace program.',
             )
         shares: Mapping[str, object] = {spec: 1}
         name = spec

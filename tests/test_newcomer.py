@@ -860,3 +860,9 @@ def test_an_option_that_takes_one_value_is_given_once():
     for words in (["--rule", "a < b", "--rule", "b < c"], ["--trust-pickle", "--trust-pickle"]):
         with pytest.raises(MaceError, match="no data given"):
             CliRunner().invoke(app, ["explain", *words], catch_exceptions=False)
+
+
+def test_a_front_says_that_it_has_no_distance():
+    """It said to give objectives or a distance, of somebody who gave a distance."""
+    said = CliRunner().invoke(app, ["front", "--data", "loans", "--model", "m.joblib", "--distance", "l0"])
+    assert isinstance(said.exception, MaceError) and "two or three objectives, and no distance" in str(said.exception)

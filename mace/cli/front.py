@@ -10,11 +10,22 @@ import typer
 from mace.base.exit_codes import DONE, UNDECIDED
 from mace.base.files import make_folder
 from mace.cli.alive import alive
-from mace.cli.options import FormatOption, Given, Limits, Measured, OracleOption, Prioritised, RowAndGoal
+from mace.cli.options import (
+    DISTANCE,
+    FormatOption,
+    Given,
+    Limits,
+    Measured,
+    OracleOption,
+    PriceOption,
+    Prioritised,
+    RowAndGoal,
+)
 from mace.cli.output import Format, print_json, say
 from mace.cli.plots import check_plot, save_plot
 from mace.cli.proofs import save
 from mace.cli.resolve import explainer_of
+from mace.errors import MaceError
 from mace.solve.status import is_final
 
 
@@ -22,8 +33,16 @@ def front(
     given: Given,
     asked: RowAndGoal,
     measured: Measured,
-    prioritised: Prioritised,
     limits: Limits,
+    objective: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--objective",
+            help="One of two or three, none of which comes first: l0, l1, linf, changes, cost, gower, a .mace file, "
+            "a sum such as l1=1,changes=0.05. May be repeated. Default: l1 and changes.",
+        ),
+    ] = None,
+    price: PriceOption = None,
     oracle: OracleOption = "auto",
     most: Annotated[int, typer.Option("--most", help="Leave the front open after so many points.")] = 100,
     certificates: Annotated[
@@ -35,7 +54,7 @@ def front(
 ) -> None:
     """Find all inputs that no other one beats in every objective, and prove that these are all.
 
-    The timeout is that of the whole front. Without --objective the objectives are l1 and changes.
+    The timeout is that of the whole front. What is near is said by --objective alone, not by --distance.
     """
     from mace.explain.front import front_of
 
@@ -43,7 +62,12 @@ def front(
         check_plot(plot)
     if certificates is not None:
         make_folder(certificates, "certificates")
-    chosen = prioritised if prioritised.objective else Prioritised(["l1", "changes"], prioritised.price)
+    if measured.distance != DISTANCE:
+        hint = f"For instance --objective {measured.distance} --objective changes."
+        raise MaceError(
+            f"--distance {measured.distance}: a front has two or three objectives, and no distance", hint=hint
+        )
+    chosen = Prioritised(objective or ["l1", "changes"], price)
     explainer, row = explainer_of(given, measured, asked, chosen)
     alive.doing = "looking for points"
     found = front_of(

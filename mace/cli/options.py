@@ -220,13 +220,16 @@ def _told(space: Space, inspect: str) -> list[str]:
     return [*lines, *to_check(space), f"to see each: {inspect}", otherwise]
 
 
+DISTANCE = "l1"  # where nobody says which
+
+
 @dataclass(frozen=True)
 class Measured:
     """How far is far, and what must hold between features."""
 
     distance: Annotated[
         str, typer.Option("--distance", help="l0, l1, linf, a mixture such as l0=0.5,l1=0.5, or a .mace file.")
-    ] = "l1"
+    ] = DISTANCE
     weight: Annotated[list[str] | None, typer.Option("--weight", help="FEATURE=NUMBER. May be repeated.")] = None
     rule: Annotated[
         list[str] | None,
@@ -243,6 +246,11 @@ class Measured:
         }
 
 
+PriceOption = Annotated[
+    list[str] | None, typer.Option("--price", help="FEATURE=MONEY, for --objective cost. May be repeated.")
+]
+
+
 @dataclass(frozen=True)
 class Prioritised:
     """Objectives in the place of a distance."""
@@ -255,9 +263,7 @@ class Prioritised:
             "file, a sum such as l1=1,changes=0.05; `l1 within 1%` leaves so much to the next. May be repeated.",
         ),
     ] = None
-    price: Annotated[
-        list[str] | None, typer.Option("--price", help="FEATURE=MONEY, for --objective cost. May be repeated.")
-    ] = None
+    price: PriceOption = None
 
     def of(self, measured: Measured) -> dict[str, Any]:
         """What is measured, as `mace.explain` takes it."""

@@ -866,3 +866,12 @@ def test_a_front_says_that_it_has_no_distance():
     """It said to give objectives or a distance, of somebody who gave a distance."""
     said = CliRunner().invoke(app, ["front", "--data", "loans", "--model", "m.joblib", "--distance", "l0"])
     assert isinstance(said.exception, MaceError) and "two or three objectives, and no distance" in str(said.exception)
+
+
+def test_answers_that_are_found_together_say_what_was_taken_for_granted_too():
+    frame = pd.DataFrame({"Age": [20, 30, 40, 50], "Debts": [0, 1, 2, 3]})
+    tree = DecisionTreeClassifier(random_state=0).fit(frame, [1, 1, 0, 0])
+    alone, both = (mace.explain(tree, frame, [50, 3], goal=1, count=2, together=one) for one in (False, True))
+    for answer in (alone, both):
+        assert any(note.startswith("no space was given") for note in answer.notes), answer
+        assert any(note.startswith("please check: Age: can it fall?") for note in answer.notes), answer

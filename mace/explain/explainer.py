@@ -274,7 +274,8 @@ class Explainer:
             if together:
                 limits = replace(within, deadline=deadline)
                 made = _as_a_set(question, diversity, count, search, confirmation, limits)
-                return replace(made, seconds=now() - began, timeout=deadline.seconds)
+                notes = [*made.notes, *self.assumed]
+                return replace(made, notes=notes, seconds=now() - began, timeout=deadline.seconds)
             found: list[Searched] = []
             asked = question
             for clock in _clocks(deadline, count):

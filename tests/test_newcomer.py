@@ -875,3 +875,17 @@ def test_answers_that_are_found_together_say_what_was_taken_for_granted_too():
     for answer in (alone, both):
         assert any(note.startswith("no space was given") for note in answer.notes), answer
         assert any(note.startswith("please check: Age: can it fall?") for note in answer.notes), answer
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda model, frame: mace.audit(model, frame, frame),
+        lambda model, frame: mace.verify(model, frame, "monotone(a, increasing)"),
+        lambda model, frame: mace.plan(model, frame, [0, 0], "loans"),
+    ],
+)
+def test_a_frame_in_the_place_of_a_space_is_answered_with_how_to_make_one(ask):
+    frame = pd.DataFrame({"a": [0, 1, 2], "b": [0, 1, 0]})
+    with pytest.raises(SpaceError, match=r"(?s)must be a mace.Space, got DataFrame.*from_frame\(X\)"):
+        ask(DecisionTreeClassifier().fit(frame, [0, 1, 1]), frame)

@@ -15,7 +15,7 @@ from mace.base.files import make_folder
 from mace.errors import GoalError, MaceError
 from mace.solve.choice import known
 from mace.solve.protocol import Gap, jobs_asked, memory_asked
-from mace.space.space import Space
+from mace.space.space import Space, check_space
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,8 +59,7 @@ class Request:
     def __post_init__(self) -> None:
         if not isinstance(self.rows, str) or self.rows not in ("rejected", "all"):
             raise MaceError(f'rows must be "rejected" or "all", got {short(self.rows)}')
-        if not isinstance(self.space, Space):
-            raise MaceError(f"the second argument must be a mace.Space, got {type(self.space).__name__}")
+        check_space(self.space)
         Deadline.asked(self.timeout)
         memory_asked(self.memory_mb)
         jobs_asked(self.n_jobs)

@@ -31,7 +31,7 @@ from mace.plans.task import EVERYTHING, GOWER, Allowed, Replayed, Task, movable,
 from mace.problem.budget import Budget
 from mace.solve.protocol import Gap
 from mace.solve.status import Status
-from mace.space.space import Space
+from mace.space.space import Space, check_space
 from mace.tables.table import Formula
 from mace.worlds.steps import point_of
 from mace.worlds.world import World
@@ -55,8 +55,7 @@ class Planner:
     def __init__(
         self, model: object, space: Space, world: World | str | Path, *, rules: Sequence[str | Path] = ()
     ) -> None:  # fmt: skip
-        if not isinstance(space, Space):
-            raise MaceError(f"the second argument must be a mace.Space, got {type(space).__name__}")
+        check_space(space)
         self.space = space
         self.world = world if isinstance(world, World) else World.load(world, space)
         self.explainer = Explainer(model, movable(space), rules=rules)

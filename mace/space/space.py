@@ -393,6 +393,15 @@ class Space:
         save(self, Path(path))
 
 
+def check_space(given: object) -> None:
+    """Raise SpaceError for a second argument that is no space, of a function that infers none."""
+    if not isinstance(given, Space):
+        raise SpaceError(
+            f"the second argument must be a mace.Space, got {type(given).__name__}",
+            hint="mace.Space.from_frame(X) infers one from a frame, mace.Space.load(path) reads a file.",
+        )
+
+
 def _cells(feature: Feature, frame: pd.DataFrame) -> Cells:
     """The cells of a feature's column, and what each different one reads as: many are equal."""
     values = [_cell(value) for value in frame[feature.name].tolist()]

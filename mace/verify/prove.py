@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from mace.base.deadline import Deadline, TimeOverError, now, stoppable
 from mace.base.figures import counted
-from mace.errors import MaceError, ModelError
+from mace.errors import MaceError
 from mace.solve.protocol import Limits, Refuted, Unknown
-from mace.space.space import Space
+from mace.space.space import Space, check_space
 from mace.tables.table import Label
 from mace.verify import properties as kinds
 from mace.verify.ask import ask
@@ -55,8 +55,7 @@ def verdict_of(
             f"a property must be one of mace.verify's, or its text; got {type(property).__name__}",
             hint="For instance `monotone(Income, increasing)`.",
         )
-    if not isinstance(space, Space):
-        raise ModelError(f"the second argument must be a mace.Space, got {type(space).__name__}")
+    check_space(space)
     deadline = Deadline.asked(timeout)
     began = now()
     limits = Limits.asked(deadline, memory_mb)

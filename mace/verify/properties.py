@@ -250,6 +250,8 @@ def read(text: str) -> Property:
             raise ValueError("`**` has no meaning here")
         return READY[call.func.id](*given, **named)
     except (TypeError, ValueError, RecursionError) as error:
+        if call.func.id == "holds":
+            hint = 'A program stands in quotes: `holds("Age < 18 implies f == 0")`.'
         raise MaceError(f"the property {shown} cannot be read: {error}", hint=hint) from None
 
 

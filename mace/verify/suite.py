@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mace.base.deadline import LONGEST, Deadline, stoppable
+from mace.base.escape import short
 from mace.base.files import read_toml
 from mace.base.suggestions import meant
 from mace.errors import FileError, MaceError
@@ -76,8 +77,9 @@ def load(path: str | Path) -> Suite:
     path = Path(path)
     data, text = read_toml(path, "Give a suite file (TOML).")
     if data.get("suite") != VERSION:
+        got = f"got {short(data['suite'])}" if "suite" in data else "and there is no `suite`"
         raise FileError(
-            f"{path}:{_line(text, 'suite')}: expected `suite = {VERSION}`, got {data.get('suite')!r}",
+            f"{path}:{_line(text, 'suite')}: expected `suite = {VERSION}`, {got}",
             hint="The number is the version of the format.",
         )
     _checked(data, KEYS, path, text, 0, "the suite")

@@ -130,7 +130,13 @@ def test_exit_codes() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("suite = 1", "suite = 2", r":1: expected `suite = 1`"),
+        ("suite = 1", "suite = 2", r":1: expected `suite = 1`, got 2"),
+        ("suite = 1", "", r":1: expected `suite = 1`, and there is no `suite`"),
+        (
+            'property = "fair(Sex)"',
+            "property = 'holds(Age >= 18)'",
+            r"(?s):9: .*cannot be read.*A program stands in quotes",
+        ),
         ("timeout = 30", 'timeout = "30"', r":2: `timeout` must be of type float"),
         ("timeout = 30", "timeout = -1", r":2: `timeout` is a number of seconds"),
         ('property = "fair(Sex)"', 'propety = "fair(Sex)"', r":8: a property needs `property`"),

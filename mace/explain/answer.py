@@ -49,7 +49,7 @@ _NEARER = "nothing that is nearer by more than the gap reaches the goal"
 WITHIN, WITHIN_BOXES = f"proved: {_NEARER}", f"{BY_BOXES}: {_NEARER}"
 
 _NO_MODEL = "this answer does not hold its model any more"
-UNREAD = "nothing is proved: the model cannot be read"
+UNREAD = "nothing is proved: the model is only asked"
 
 MEANING_OF_LEVELS = "proved, in this order: each objective is the least that those before it allow"
 MEANING_OF_MISSES = "proved: nothing that may change comes nearer to the goal; then each objective is the least"

@@ -249,7 +249,7 @@ def test_t4_ends_and_says_that_nothing_was_found_and_what_is_proved() -> None:
     narrow = Space([Feature(f"x{k}", "real", 0, 2, change="fixed" if k > 1 else "any") for k in range(4)])
     answer = mace.explain(sums, narrow, [1] * 4, goal="499 <= y <= 501", max_calls=500)
     assert answer.status == "unknown"
-    assert "no counterfactual was found, and nothing is proved: the model cannot be read" in str(answer)
+    assert "no counterfactual was found, and nothing is proved: the model is only asked" in str(answer)
     assert any("misses it by 493" in note for note in answer.notes)
 
 

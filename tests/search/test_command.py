@@ -39,7 +39,7 @@ def test_a_model_that_no_reader_takes_is_asked(files: Path) -> None:
     assert said["status"] in ("bounded", "unknown")
     assert said["lower_bound"] == 0
     assert said["calls"] <= 300
-    assert "nothing is proved: the model cannot be read" in said["meaning"]
+    assert "nothing is proved: the model is only asked" in said["meaning"]
 
 
 def test_a_proposer_beside_the_prover_changes_no_verdict(files: Path) -> None:

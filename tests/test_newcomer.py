@@ -100,6 +100,8 @@ def test_an_inferred_space_asks_about_dates_identifiers_and_what_only_grows(tabl
     more["CustomerId"] = [f"c{place:04}" for place in range(120)]
     asked = [note for note in mace.Space.from_frame(more).notes if note.startswith("please check")]
     assert [note.split(":")[1].strip() for note in asked] == ["Age", "CustomerId", "Since"]
+    # Who reads it may be at a command line.
+    assert asked[0].endswith("""increase=['Age'] (in a space file: change = "increase")""")
     dates = mace.Space.from_frame(pd.DataFrame({"Since": pd.to_datetime(["2020-01-01", "2020-01-02", "2020-01-03"])}))
     assert dates.notes[0] == "Since: categorical with the levels 2020-01-01, 2020-01-02, 2020-01-03"
     told = mace.Space.from_frame(more, increase="Age", categorical="Since", fixed=["CustomerId"])

@@ -56,7 +56,8 @@ def _about(column: str, values: pd.Series[Any]) -> Iterator[str]:
         found = f"{distinct:,} values in {len(present):,} rows"
         yield f"is it an identifier? It has {found}. Leave it out, or name it in `fixed`"
     elif numeric and _GROWS.search(words):
-        yield f"can it fall? If it only grows with time, say increase=[{column!r}]"
+        in_file = 'in a space file: change = "increase"'
+        yield f"can it fall? If it only grows with time, say increase=[{column!r}] ({in_file})"
 
 
 def _numeric(values: pd.Series[Any]) -> bool:

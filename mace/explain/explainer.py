@@ -273,9 +273,8 @@ class Explainer:
             question = self._aimed(draft, goal, confirmation.decision(draft, draft.start))
             if together:
                 limits = replace(within, deadline=deadline)
-                made = _as_a_set(question, diversity, count, search, confirmation, limits)
-                notes = [*made.notes, *self.assumed]
-                return replace(made, notes=notes, seconds=now() - began, timeout=deadline.seconds)
+                made = self._as_a_set(question, diversity, count, search, confirmation, limits)
+                return replace(made, seconds=now() - began, timeout=deadline.seconds)
             found: list[Searched] = []
             asked = question
             for clock in _clocks(deadline, count):
@@ -298,6 +297,15 @@ class Explainer:
                 return answer(x)
             own_frame.hold(self.judge, x)
             return answers_of(self.space, x, answer)
+
+    def _as_a_set(
+        self, question: Question, diversity: object, count: int, search: Search, confirmation: Confirmation,
+        limits: Limits,
+    ) -> Answer:  # fmt: skip
+        from mace.explain.sets.answer import set_answer  # late: few ask for a set
+
+        made = set_answer(question, diversity_of(diversity), count, search, confirmation, limits)
+        return replace(made, notes=[*made.notes, *self.assumed])
 
     def _check_several(self, count: int, together: bool, diversity: object) -> None:
         """Raise MaceError where so many answers cannot be asked for in this way."""
@@ -414,14 +422,6 @@ class Explainer:
 
 
 __all__ = ["DistanceSpec", "Explainer", "GoalSpec", "read_distance", "read_model"]
-
-
-def _as_a_set(
-    question: Question, diversity: object, count: int, search: Search, confirmation: Confirmation, limits: Limits
-) -> Answer:
-    from mace.explain.sets.answer import set_answer  # late: few ask for a set
-
-    return set_answer(question, diversity_of(diversity), count, search, confirmation, limits)
 
 
 def _clocks(whole: Deadline, count: int) -> Iterator[Deadline]:

@@ -40,7 +40,7 @@ from mace.space.axes import Box
 # than floats lose, so that it holds in exact arithmetic too.
 ROOM = 2.0**-20
 ROUNDS = 3  # of leaving ends out, as what several lose together is not what each loses alone
-NARROWER = 1e-9  # relative to 1 + its size: an end that moves by less is not written
+NARROWER = 1e-9  # of its size: an end that moves by less is written only where a leaf has no room without it
 TIED = 1e-9  # relative to 1 + its size: where a unit's ends differ by less, in size, a checker is told its line below
 CROSSED = 1e-9  # by how much a lower end exceeds the upper one where there is no point for certain
 
@@ -266,10 +266,10 @@ class Elaboration:
         derive(self.reach, *self.arrays, plain(state.hull), plain(found.units), wanted, found.prices)
         return found
 
-    def narrower(self, old: Units, new: Units) -> Array:
-        """Which ends have moved."""
+    def narrower(self, old: Units, new: Units, least: float = 0.0) -> Array:
+        """Which ends have moved, by more than this part of their size."""
         ends = np.stack([new.L, new.U])
-        return np.asarray(np.abs(ends - np.stack([old.L, old.U])) > NARROWER * (1 + np.abs(ends)))
+        return np.asarray(np.abs(ends - np.stack([old.L, old.U])) > least * np.abs(ends))
 
     def bounds_node(self, ends: Array, known: Derived) -> list[list[Any]]:
         """The node that says these ends, and the price of distance that each was found at; none if there are no ends.
@@ -306,7 +306,6 @@ class Elaboration:
         reads = Reads(np.zeros(self.shape, np.bool_), self.no_phases)
         if renewed and asked:
             kept, known = self.needed(state, asked)
-            kept &= self.narrower(state.units, known.units)  # without the others, some may be no better than above
         elif renewed:
             known = self.derived(state, self.everything)
             beyond = np.stack([known.units.L > known.units.U + CROSSED] * 2)
@@ -342,13 +341,14 @@ class Elaboration:
 
     def needed(self, state: State, asked: list[PartMultipliers]) -> tuple[Array, Derived]:
         """The ends that a leaf cannot do without, and its bounds with these alone."""
-        known = self.derived(state, self.everything)
-        kept = self.narrower(state.units, known.units)
+        every = self.derived(state, self.everything)
+        kept = self.narrower(state.units, every.units, NARROWER)
+        known = self.derived(state, kept)
         now, least = self.proved(state, known.units, asked), ROOM * (1 + float(self.claim or 0))
         if (now < least).any() or self.cancels(known.units, asked):
             # So little may be lost that floats do not see it: only what is not read is left out.
-            used = self.reads(known.units, asked).ends
-            return kept & (used | before(used)), known
+            used = self.reads(every.units, asked).ends
+            return self.narrower(state.units, every.units) & (used | before(used)), every
         for _ in range(ROUNDS):
             ends = np.ascontiguousarray(np.argwhere(kept))  # in one layout, which is compiled for, however many
             room = (now - least)[:, None]
@@ -366,7 +366,7 @@ class Elaboration:
                 count //= 2
             if not count:
                 break
-        return kept, known
+        return kept & self.narrower(state.units, known.units), known  # without the others, some are as they were above
 
     def proved(self, state: State, units: Units, asked: list[PartMultipliers]) -> Array:
         """What each part's multipliers prove with these bounds, and with those at 0 that may be 0, less the claim."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,7 @@ from mace.solve.networks import search as networks_search
 from mace.solve.networks.model import Units
 from mace.solve.networks.prover import NetworkOracle
 from mace.solve.protocol import Found, Gap, Limits
+from mace.tables.table import Network
 from tests.checkers import accepted_by_all
 from tests.oracles.test_networks import drawn
 
@@ -90,4 +92,24 @@ def test_an_end_that_a_leaf_derives_no_better_than_above_comes_from_above(monkey
     question = drawn((8, 8), 106572, "l0", "1/4")
     reply = NetworkOracle(question).ask(None, Limits(), gap=Gap(Fraction(1, 10**9)))
     assert isinstance(reply, Found) and any(isinstance(node, Tighten) for node in reply.proof or [])
+    assert accepted_by_all([certificate(question, reply.lower, reply.point, reply.proof)])
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_of_hidden_units_as_small_as_a_billionth_ends_that_move_are_written(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    # What moved by less than 1e-9 was left out, whatever the size of its unit: half of such proofs were refused.
+    monkeypatch.setattr(networks_search, "STALLED", 1)
+    question = drawn((8, 8), seed, "linf", "0.5")
+    assert isinstance(question.model, Network)
+    first, second, last = question.model.layers
+    layers = (
+        replace(first, weights=first.weights * 1e-9, bias=first.bias * 1e-9),
+        replace(second, bias=second.bias * 1e-9),
+        replace(last, weights=last.weights * 1e9),
+    )
+    question = replace(question, model=replace(question.model, layers=layers))
+    reply = NetworkOracle(question).ask(None, Limits())
+    assert isinstance(reply, Found) and reply.proof is not None and len(reply.proof) > 100
     assert accepted_by_all([certificate(question, reply.lower, reply.point, reply.proof)])

@@ -5,13 +5,14 @@ Out: the nearest allowed point with the goal and a proof tree, or a proof that t
 Promise: distance and bound are equal as exact rationals (gap 0). The goal is decided by the model's own float sums, in
 its own order; refutations hold for those sums, by the rounding slack of `mace.tables.margins`.
 
-How: a node is a box of cells; its key, the exact distance of the box rounded down, is the order of the search, so the
-first box whose nearest point has the goal holds the optimum. A box is refuted when the best leaves that the trees can
-reach, inside the box and nearer than the best point known, cannot add up to the goal. Keys that lie within their own
-rounding of the best distance are settled in exact rationals. Rules and exclusions are looked at where a nearest point
-breaks them: the box is closed by them or split along an axis that they read. There every tree may spend the whole
-distance by itself; where that is too weak and the search stalls, boxes are bounded by a linear relaxation in which all
-trees share one distance (`mace.solve.ensembles.relaxation.branching`), and this search closes the small ones.
+How: a node is a box of cells. Its key, the exact distance of the box rounded down, is its lower bound and orders the
+search, so that the first box whose nearest point has the goal holds the optimum. A box is refuted when the best leaves
+that the trees can reach, inside the box and nearer than the best point known (the incumbent), cannot add up to the
+goal. Keys within their own rounding of the incumbent's distance are settled in exact rationals. A rule or an exclusion
+is looked at where a box's nearest point breaks it: it closes the box, or the box is split along an axis that it reads.
+This is the plain search; in it each tree by itself may spend the whole distance. Where that bound is too weak and the
+search stalls, boxes are bounded by a linear relaxation in which all trees share one distance
+(`mace.solve.ensembles.relaxation.branching`), and the plain search closes the small ones.
 The compiled parts are imported on the first question: `import mace` does not pay for numba.
 """
 
@@ -43,23 +44,25 @@ from mace.solve.witnesses import Witnessing
 from mace.space.axes import Point
 from mace.tables.table import Ensemble
 
-_REFUSALS: Kept[str | None] = Kept(1)  # of a question, who asks whether it is taken asks again with it
-_MEMORY = 3 * 2**30
-PATIENCE = 50_000  # walks through trees: searches that end soon after are faster than ascent
-# Leaves of the trees in the ball, above which ascent is dear: the plain search has so many times the walks first, and
-# then so many times these, unless ascent proves so many times what that has by then.
+_REFUSALS: Kept[str | None] = Kept(1)  # of the last question: callers ask whether it is taken, then make the oracle
+_MEMORY = 3 * 2**30  # bytes, at most
+# How long the plain search goes on before the relaxation is tried, whose bounds come from dual ascent (`_patience`). A
+# walk is the traversal of one tree; searches that end soon after so many are faster than ascent.
+PATIENCE = 50_000
+# With more leaves than this in the ball, ascent is costly. Then the plain search has `MUCH_PATIENCE` times the walks,
+# and goes on to `MORE_PATIENCE` times these unless the relaxation's first bound is more than `AHEAD` times its own.
 FEW_LEAVES, MUCH_PATIENCE, MORE_PATIENCE, AHEAD = 5000, 10, 12, 1.5
-# Where ascent is not ahead the plain search is nearly always soon done. If it is not after so many times the walks,
-# ascent goes on even if it leaves so many times as much of the distance open at first.
+# Where ascent is not ahead the plain search is nearly always soon done. If it is not after `LATER` times the walks, the
+# relaxation takes over even if its first bound leaves up to `BEHIND` times as much of the distance open.
 LATER, BEHIND = 20, 6.0
-# Where more leaves than this lie in the ball, trees with so few splits above each leaf that bounds from ascent are far
-# better than its own have a part of these walks; deeper ones have so many times as many, after which a search ends more
-# often.
+# With more leaves than this in the ball, trees of a depth up to `SHALLOW`, for which ascent bounds far better than the
+# plain search, have `LESS_PATIENCE` times the walks; deeper ones, whose plain search ends more often, have more.
 SOME_LEAVES, SHALLOW, LESS_PATIENCE, DEEPER_PATIENCE = 1000, 8, 0.4, 2
-# Where only the largest change counts, boxes are searched several times as fast, and most that are hard for ascent too.
+# Where only the largest change counts (linf), the plain search takes boxes several times as fast, and most questions
+# that are hard for it are hard for ascent too.
 PATIENT = 20
-A_GLANCE, MANY = 150, 5000  # boxes of a search of sums before the plain one has a try, and in all
-_SMALLEST_BALL = 64  # without any upper bound the first ball looked at has this part of the largest distance
+A_GLANCE, MANY = 150, 5000  # nodes of the search for additive models: before the plain search, and where that stalls
+_SMALLEST_BALL = 64  # without an upper bound, the first radius is the largest distance divided by this
 
 
 class EnsembleOracle(Witnessing):
@@ -117,7 +120,7 @@ class EnsembleOracle(Witnessing):
         room = min(limits.memory or _MEMORY, _MEMORY)
         refuted, proved = Fraction(0), None
         if point is None and bound.distance is None:
-            # Growing balls: a walk that may go anywhere is far dearer than one with a budget.
+            # Iterative deepening: bounding trees without a radius costs far more than within one.
             assert isinstance(self.question.distance, Norm)
             largest = self.question.distance.of([largest_delta(axis) for axis in self.question.axes])
             for part in (_SMALLEST_BALL, 16, 4):
@@ -234,7 +237,7 @@ def _better(reply: Found | Unknown, refuted: Fraction, proof: Proof | None) -> F
 def _searched(search: Plain) -> Reply:
     """Search to the end, a limit or the gap; by the relaxation where the plain search stalls.
 
-    Sums of functions of one feature or two each are searched as the knapsacks that they are.
+    Additive models, sums of functions of one feature or two, have a search of their own first, as knapsacks.
     """
     from mace.solve.ensembles.additive.separable import separated
 

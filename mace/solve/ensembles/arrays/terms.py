@@ -1,4 +1,4 @@
-"""What a search before trees starts from: a bound, a point with the goal if one is known, and what it may spend."""
+"""What a search over trees starts from: a bound, a point with the goal if one is known, and what it may spend."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The plain search, best first over boxes of cells with each tree by itself, and when it makes way for others."""
+"""The plain search: best first over boxes of cells, each tree bounded by itself; and when other searches take over."""

@@ -1,4 +1,4 @@
-"""The nodes of a compiled search, the open ones in a heap, and the room that it works in.
+"""The nodes of the compiled branch and bound, the open ones in a heap, and the arrays that it works in.
 
 In:  the arrays of a question (`cells.py`).
 Out: a `Book` of nodes: how each came about, which box it stands for, how it was closed.
@@ -17,9 +17,12 @@ from mace.solve.ensembles.arrays.cuts import Array
 from mace.solve.ensembles.arrays.walk import Box, Halves, halves_of
 from mace.solve.ensembles.boxes.inherited import Inherited, new_inherited
 
+# `Book.state`: open, or closed: its best leaves do not reach the goal; it is too far; its one cell lacks the goal; it
+# has too many changes; an exclusion or a rule closes it; rounding decides; multipliers of linear rules close it.
 OPEN, TREES, DISTANCE, CELL, CHANGES, AVOID, RULE, DOUBTFUL, LINED = 0, 1, 2, 3, 4, 5, 6, 7, 8
+# `Book.count`: how many nodes, in the heap, pending; trees walked; the node to look at after `GOAL`; boxes evaluated.
 NODES, HEAP, WAITING, WORK, WITNESS, POPPED = 0, 1, 2, 3, 4, 5
-NEAR_ENOUGH, DOUBTED = 1, 2
+NEAR_ENOUGH, DOUBTED = 1, 2  # `Book.settled`
 
 
 class Book(NamedTuple):

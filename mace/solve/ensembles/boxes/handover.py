@@ -1,6 +1,6 @@
-"""When the plain search before trees makes way for the relaxation's.
+"""When the plain search over trees hands over to branch and bound on the linear relaxation.
 
-In:  the bounds of both.    Out: whether the relaxation goes on.
+In:  the lower bounds of both.    Out: whether the relaxation takes over.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 
 class Handover(NamedTuple):
-    """What the relaxation's first bound has to be, beside that of a plain search; one of both is enough.
+    """How good the relaxation's first bound has to be, compared with that of the plain search: one of both is enough.
 
     ahead:  it is more than so many times the other.
-    behind: it leaves at most so many times as much of the distance open. For it is the bound of one box, which grows
-            fast where that is divided, and a plain search that has not ended by then may take hours.
+    behind: it leaves at most so many times as much of the distance open. It is the bound of the root alone, which grows
+            fast once that is split, and a plain search that has not ended by then may take hours.
     """
 
     ahead: float = 1.0

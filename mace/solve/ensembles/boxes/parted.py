@@ -3,11 +3,11 @@
 In:  a search that stalled, whose goal is a disjunction of several parts: any class but the present one, say.
 Out: what the searches for all parts say together (`mace.solve.by_parts`); None where the goal has one part, or all
      parts are about the same trees.
-Why: of boosting each tree adds to the score of one class, so that cuts that refute one class leave the others as they
-were. A tree of a forest tells all classes apart, and a relaxation of all parts costs little more than that of one.
-How: trees that tell other classes become one leaf. The part that climbing comes to soonest has the first turn; a first
-turn is a look, which ends where the plain search stalls. A search pauses and goes on where it was; only in regions of
-rules, which are searched one after the other, it begins anew, and has a part of the time.
+Why: in gradient boosting each tree adds to the score of one class, so that splits that refute one class do nothing
+for the others. In a random forest each tree adds to all classes, and relaxing all parts costs little more than one.
+How: trees that do not matter to a part become one leaf. The part that greedy search reaches at the least distance has
+the first turn. First turns are short: they end where the plain search stalls. A search that pauses goes on where it
+was; only with regions of rules, which are searched one after the other, each turn begins anew, in a share of the time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def parted(search: Plain, searched: Callable[[Plain], Reply]) -> Reply | None:
     reply = by_parts([part.turn for part in parts], search.point, distance_of, search.deadline, order, within)
     if not isinstance(reply, Refuted):
         limits = [part.plain.why for part in parts if part.plain is not None]
-        # That rounding decides somewhere is no limit, and keeps nobody from going on.
+        # A cell that rounding leaves undecided is no limit: the search may go on.
         search.why = reply.why if any(limits) or search.deadline.over else ""
     return search.at_least(reply)
 

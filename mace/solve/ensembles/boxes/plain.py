@@ -1,8 +1,9 @@
-"""The plain search of one question: best-first over boxes of cells, each tree by itself.
+"""The plain search of one question: best-first branch and bound over boxes of cells, each tree bounded by itself.
 
 In:  the arrays of a question, a bound to start from, and a point with the goal if one is known.
 Out: `Plain`: whether every box was closed, the best point found, a lower bound, and the proof of it.
-Promise: as `mace.solve.ensembles.prover` says. Every tree may spend the whole distance by itself here.
+Promise: as `mace.solve.ensembles.prover` says. In the bound of a box each tree by itself may spend the whole distance;
+the relaxation (`mace.solve.ensembles.relaxation`) is what makes trees share it.
 
 The compiled loop (`mace.solve.ensembles.boxes.search`) hands back what arrays cannot decide: witnesses, keys within
 their own rounding of the best distance, rules and exclusions.

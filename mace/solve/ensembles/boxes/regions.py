@@ -1,4 +1,4 @@
-"""The box of all allowed points in regions, in each of which rules have said what can be said of whole boxes.
+"""Divide the box of all allowed points by the rules before it is searched, and search region by region.
 
 In:  a search that stalled, whose question has rules.
 Out: what the searches of all regions say together; None where rules divide the box into nothing.

@@ -42,6 +42,8 @@ from mace.solve.ensembles.boxes.book import (
 from mace.solve.ensembles.boxes.inherited import best_again, leave, near_again, place_of
 from mace.solve.ensembles.boxes.separating import choose, undecided
 
+# Why `run` pauses: no box of interest is left in the heap; the nearest point of a box has the goal; the book is full;
+# the walks are used up; the gap is met; the list of pending boxes is full. `GOES_ON` is of `next_box` alone.
 DONE, GOAL, FULL, BUDGET, GAP, PENDING, GOES_ON = 0, 1, 2, 3, 4, 5, 6
 A_WALK = 8  # trees that inherit both of their leaves take as long as one that is walked
 

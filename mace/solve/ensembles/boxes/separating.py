@@ -1,4 +1,4 @@
-"""Where the compiled search cuts a box: at the test that separates its nearest point from the best leaves.
+"""Branching of the plain search: a box is split at a test that separates its nearest point from the best leaves.
 
 In:  a box, the leaves that its nearest point reaches, and the best leaf of each tree for one comparison.
 Out: a `Place`. Any place is sound; a good one leaves little to search.

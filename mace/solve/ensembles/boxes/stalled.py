@@ -1,6 +1,6 @@
-"""What the relaxation's branch and bound needs of the plain search that stalled: a box searched, a point looked for.
+"""Continue a plain search that stalled by branch and bound on the relaxation, and serve it: search boxes, find points.
 
-In:  a `Plain` search that was paused.    Out: a reply, or None where the relaxation knows no more than the search did.
+In:  a `Plain` search that was paused.    Out: a reply, or None where the relaxation's bound is not good enough.
 Promise: points and bounds found here are those of the plain search, and count only as they do there.
 """
 
@@ -26,8 +26,8 @@ from mace.solve.protocol import Gap, Reply
 
 NODES = 4  # of the relaxation in the first turn, where searches take turns; then twice as many each time
 MOST_LEAVES = 200_000  # of a forest whose relaxation is solved: it takes too long with more
-# Repairs before the relaxation is made: until so many in a row found nothing nearer, for a part of the time left. Where
-# the point is as near as can be, none helps; where it is not, one of the first dozen did.
+# Repairs (large neighbourhood search) before the relaxation is made, within a part of the time left: they end after
+# `AT_FIRST` in vain, or after `IN_VAIN` in a row once one helped. On a point that was not optimal one of a dozen did.
 AT_FIRST, IN_VAIN, AT_MOST = 15, 25, 0.1
 
 

@@ -1,1 +1,1 @@
-"""The linear relaxation of trees, in which all share one distance: its prices, its boxes, its branch and bound."""
+"""The linear relaxation of trees, in which all share one distance: its dual multipliers (prices), branch and bound."""

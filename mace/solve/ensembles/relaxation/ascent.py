@@ -1,10 +1,10 @@
-"""Dual ascent on the linear relaxation of trees, compiled: prices under which all trees share one distance.
+"""Dual ascent on the linear relaxation of trees, compiled: better multipliers, by a subgradient method.
 
-In:  the arrays of a relaxation, what a box leaves open of it, and multipliers to start from.
-Out: `ascend`: better multipliers, with the shares of pieces and leaves that go with them.
-Promise: how good they are changes only the speed: what they prove is said in whole numbers (`exact_bound.py`).
+In:  the arrays of a relaxation, what a box leaves open of it, and multipliers to start from: those of rows are prices.
+Out: `ascend`: better multipliers, with the shares (primal values) of pieces and leaves that go with them.
+Promise: how good they are changes only the speed: what they prove is computed in whole numbers (`exact_bound.py`).
 
-For given prices the relaxation falls apart: each axis takes its cheapest piece, each tree its cheapest leaf. Where a
+For given prices the Lagrangian separates: each axis takes its cheapest piece, each tree its cheapest leaf. Where a
 tree's leaf lies on a side of a cut and the axis's piece does not, the price of that side rises, in the opposite case it
 falls: a subgradient. Steps are Polyak's towards the distance that is to be proved, shorter for prices that moved much,
 along a direction that keeps a part of the one before. Pieces taken on the way, the later ones counted more, approach

@@ -2,15 +2,15 @@
 
 In:  the arrays of a question, a forest cut down to the ball of the best point known, and a `Host`: the plain search.
 Out: `Branching`: whether every box was closed, a lower bound, and the proof of it.
-Promise: a node is closed by prices only where their exact bound says so; open nodes carry the prices of their bound, so
-that the bound stands with its proof whenever the search ends. A child's bound is never below its parent's.
+Promise: a node is closed by its prices (dual multipliers) only where their exact bound says so; an open node keeps the
+prices of its bound, so that the bound has its proof whenever the search ends. A child's bound is never below its
+parent's.
 
-The nodes are boxes of cells, taken by their bounds. A child's prices are its parent's, made better for its own box by
-a few rounds of dual ascent over the leaves that it reaches nearer than the best point. The plain search, which closes
-small boxes faster, has a try at each; where it fails the box is split at a cut that the relaxation leaves open
-(`mace.solve.ensembles.relaxation.trials`). The shares of the relaxation, rounded, are where points with the goal are
-looked for, and in a long search then the neighbourhood of the best one: the nearer it is, the fewer leaves and boxes
-are left.
+Nodes are boxes of cells, best bound first. A child starts from its parent's prices and improves them for its own box by
+a few rounds of dual ascent over the leaves that it reaches nearer than the incumbent. The plain search closes small
+boxes faster and gets a try first; where it fails, the box is split at a cut that the relaxation leaves fractional
+(`mace.solve.ensembles.relaxation.trials`). Points with the goal are looked for by rounding the solution of the
+relaxation, and in a long search then around the incumbent: the nearer that is, the fewer leaves and boxes are left.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compiled: cliques, sets of leaves of which a point reaches at most one, that the shares of leaves break most.
+"""Separation of clique cuts, compiled: leaves of which a point reaches at most one, whose shares violate that most.
 
 In:  the leaves that a box leaves open with the sides of their paths, and the share of each in a solved relaxation.
 Out: `Finder.found`: cliques whose leaves have shares of more than 1 together.

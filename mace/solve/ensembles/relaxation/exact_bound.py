@@ -1,4 +1,4 @@
-"""What prices prove of a box in whole numbers, compiled: the sums that a checker of the certificate makes of them too.
+"""What prices (dual multipliers) prove of a box in whole numbers, compiled: the sums that a checker computes as well.
 
 In:  the arrays of a relaxation, what a box leaves open, and rounded multipliers, whatever they are.
 Out: `rounded` prices; `proved`: a lower bound of the distance in units; `cost_of_piece`, by which `narrowing.py` leaves

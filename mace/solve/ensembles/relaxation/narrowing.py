@@ -1,7 +1,7 @@
-"""Compiled: which cells of a box prices leave to points that are near enough.
+"""Reduced-cost fixing, compiled: which cells of a box can still hold a point that is near enough.
 
-In:  the relaxation of trees, what a box leaves open, and prices that prove a bound of the box, which is not enough.
-Out: the box without cells that are too dear by themselves, `narrowed`.
+In:  the relaxation of trees, what a box leaves open, and prices whose bound of the box does not suffice to close it.
+Out: `narrowed`: the box without the cells whose reduced cost by itself makes the bound suffice.
 Promise: a point of the box with the goal, nearer than what is to be proved, lies in what is left.
 
 A bound by prices is a sum of what the cheapest piece of every axis and the cheapest leaf of every tree cost. A point

@@ -1,8 +1,8 @@
-"""The boxes of the relaxation's branch and bound: what prices prove of each, and what it leaves open.
+"""The nodes of the relaxation's branch and bound: boxes with the bounds that prices prove, and what they leave open.
 
 In:  a relaxation for each part of the goal.
-Out: `PricedNode`, a box with its bounds; `Way`, which opens boxes again.
-Promise: a node's key is what its parts prove, whether the ascent that led there is remembered or not.
+Out: `PricedNode`, a box with its bounds; `Way`, which computes again what boxes leave open of the relaxation.
+Promise: a node's key is what its parts prove, whether the ascent that led there is still in memory or not.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""The linear relaxation of the distance to a goal of trees, and what any prices prove of it in whole numbers.
+"""The linear relaxation of the distance to a goal of trees, and what any multipliers prove of it in whole numbers.
 
 In:  the arrays of a question (`Grounded`), a forest cut down to a ball, and one part of the goal.
 Out: `Relaxation`: its arrays for compiled code (`frame`), and `bound`: what given multipliers prove of a box.
 Promise: `bound` is a lower bound of the distance of every point of the box, inside the ball, that has the part of the
 goal, whatever prices it is given; the checker, which evaluates the same prices, finds no less.
 
-Columns: the share of every leaf; for every cut of an ordered axis that some tree tests, the share of the side below it;
-for a row of levels the share of each. The shares of a tree's leaves sum to 1. For each tree and each side of a cut, the
-leaves that lie on that side whole have no more than the side's share: the rows whose dual prices are written. A cell is
-paid for once, whichever trees need it: so all trees share one budget.
+Variables are shares, from 0 to 1: of every leaf; for every cut of an ordered axis that some tree tests, of the side
+below it; of each level of an axis of levels. The shares of a tree's leaves sum to 1. Rows: for each tree and each side
+of a cut, the leaves that lie on that side whole have together no more than the side's share. The dual multiplier of
+such a row is its price, which certificates hold. A piece is the cells of an axis between two neighbouring cuts, or one
+level; its cost counts once, whichever trees need it, so that all trees share one distance.
 Source: Misic 2020, "Optimization of tree ensembles" (his rows are the splits of a tree; those of one cut are one here).
 """
 

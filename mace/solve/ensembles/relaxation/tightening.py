@@ -1,11 +1,11 @@
-"""What makes the bound of a box better than its relaxation: cliques of leaves, and cells that prices exclude.
+"""What makes the bound of a box better than its relaxation: clique cuts, and reduced-cost fixing of cells.
 
-In:  the relaxations of the parts of a goal; a box with its prices; what finds better prices for what a box leaves open.
+In:  the relaxations of the parts of a goal; a box with its prices; a function that improves prices for a smaller box.
 Out: `Tightening.join_cliques`, before the first box is divided; `Tightening.narrow`, of every box that stays open.
 Promise: no point of a box that has the goal, nearer than the best one known, is lost.
 
-Both go together. Between the trees a relaxation allows what no point can have, which cliques forbid; and the nearer its
-bound comes to the limit, the more cells cost by themselves what is missing.
+They help each other. Cliques forbid mixtures of leaves of several trees that no point reaches, which raises the bound;
+and the nearer the bound comes to the limit, the more cells have a reduced cost that exceeds what is missing.
 """
 
 from __future__ import annotations

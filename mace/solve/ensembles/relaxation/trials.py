@@ -1,9 +1,10 @@
-"""Where the relaxation's branch and bound splits a box: cuts that are tried, and what was learnt of those before.
+"""Where the relaxation's branch and bound splits a box: reliability branching, by trial ascents and pseudo-costs.
 
-In:  a node with what its relaxation took.    Out: `Trials`: the cut whose two sides a short ascent lifts most.
-Promise: which cut is chosen does not hang on the number of threads, among which the trials of a node are divided.
+In:  a node with the shares of its relaxation.    Out: `Trials`: the cut whose two sides a short ascent raises most.
+Promise: which cut is chosen does not depend on the number of threads, among which the trials of a node are divided.
 
-Tried are cuts of axes about which little is known, and those that promise most by what cuts of their axes gained.
+Strong branching is done for cuts of axes about which little is known, and for those with the highest pseudo-costs: what
+earlier cuts of their axes gained.
 Source: Achterberg, Koch, Martin 2005, "Branching rules revisited".
 """
 

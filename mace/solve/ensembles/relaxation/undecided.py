@@ -1,8 +1,8 @@
-"""Compiled: the cut, or level, of every axis that the shares of a relaxation leave most undecided.
+"""Compiled: the most fractional cut, or level, of every axis in the solution of a relaxation.
 
 In:  the shares of the pieces of axes, and the box that they are about.
 Out: `most_undecided`: of each axis a cut with what lies below it, or a level with its share.
-Promise: none is needed, since a box may be divided at any cut; the choice does not hang on the machine.
+Promise: none is needed, since a box may be divided at any cut; the choice does not depend on the machine.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Bracket:
 
     unproved: why the bound has no proof that a certificate could hold, where that is no limit.
     refused: points that rounding leaves in doubt, and that the deployed model refused: `lower` is about all others.
-    spare: a bound with a short proof, for whom the time does not suffice to read that of `lower`.
+    spare: a lower bound with a shorter proof, which counts where no time is left to check that of `lower`.
     """
 
     lower: Fraction = Fraction(0)

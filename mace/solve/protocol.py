@@ -136,7 +136,7 @@ def _not_negative(name: str, given: object, usual: Fraction) -> Fraction:
 class Found:
     """A point with the goal within the radius; nothing is closer than `lower`, by `proof` where there is one.
 
-    spare: a lower bound with a short proof, for whom the time does not suffice to read `proof`.
+    spare: a lower bound with a shorter proof, which counts where no time is left to check `proof`.
     """
 
     point: Point
@@ -189,7 +189,7 @@ def combined(
 
 
 class Hearing:
-    """Who hears, now and then while an oracle searches, the bounds that it has so far."""
+    """Passes on the bounds that an oracle has so far, now and then while it searches."""
 
     EVERY = 0.2  # seconds
 

@@ -6,7 +6,7 @@ Promise: afterwards a question about such a model loads or compiles nothing (tes
 Before a network of `WIDE` hidden units or more, nothing is interpreted: one relaxation would take seconds to minutes.
 Before trees with `MANY` leaves or more, what is on disk is read at once: one climb to a first point would take as long.
 Left out, unless the whole is wanted, are the relaxation of trees for ensembles below `LARGE`, whose searches hardly
-ever come to it, and what narrows hidden units before networks, which only searches that stall come to.
+ever come to it, and what narrows hidden units of networks, which only searches that stall come to.
 How: a question so small that a child could answer it, asked of the prover of the same kind.
 """
 

@@ -1,1 +1,1 @@
-"""The prover for distances that are sums of absolute values of linear forms, before trees and linear models."""
+"""The prover for distances that are sums of absolute values of linear forms, over trees and linear models."""

@@ -1,9 +1,9 @@
-"""The relaxation of a node aimed at the ends of its hidden units' intervals, many at a time; compiled on first use.
+"""Bounds of hidden units by linear programs, many at a time: what `tighten.py` asks; compiled on first use.
 
 In:  a node, one part of the goal, a limit of the distance.
 Out: for each end of some units of a layer a bound, in floating point, and the multipliers that prove it.
-How: one linear program holds all relaxed points; the ends differ in what they minimise, so that the primal simplex goes
-on from one to the next. It gives an end up as soon as a relaxed point shows that next to nothing is to be gained.
+How: all ends have the feasible region of one linear program and differ in the objective alone, so that the primal
+simplex goes on from one to the next. It gives an end up once a relaxed point shows that hardly anything can be gained.
 """
 
 from __future__ import annotations

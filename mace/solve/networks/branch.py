@@ -1,6 +1,6 @@
-"""Where the network prover splits a node: a ReLU, a level, an integer, an l0 jump, or what a rule reads.
+"""Branching of the network prover: on the phase of a ReLU, a level, an integer, an l0 jump, or what a rule reads.
 
-In:  a node with its relaxed point.    Out: splits, the likeliest first, measured by what the relaxation loses there.
+In:  a node with its relaxed point.    Out: splits, best first: by how much of the distance the relaxation loses there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mace.space.axes import Axis, Box, GridAxis, Side, ends, holds, is_single, n
 
 FREE = 1e-7  # of what a relaxation loses at a unit: no more than what counts where no multiplier does
 POINTS = 64  # for each unit that may be on or off: of so few a feature is halved rather than a unit's phase fixed
-LEAST_UNITS = 4  # that may be on or off: before fewer, phases are always split on
+LEAST_UNITS = 4  # that may be on or off: with fewer, phases are always split on
 TRIED = 16  # splits that are tried before one is chosen
 COARSE = Fraction(1, 10**11)  # of a range; brackets close to within 1e-9
 FINE = Fraction(1, 10**6)  # of a range: so near to each other floats are next to no loss of a relaxation

@@ -1,4 +1,4 @@
-"""What multipliers prove, in integers: the last word on every leaf before a proof is written.
+"""What dual multipliers prove, in integers: by this every leaf is verified before a proof is written.
 
 In:  a box, bounds and phases of the hidden units, multipliers.   Out: a rational that no point with the goal is below.
 Promise: every rounding is downwards. Weights are integers on their own common scale, coefficients of hidden units are

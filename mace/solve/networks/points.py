@@ -1,6 +1,6 @@
-"""The best point of a search before a network: what is accepted, how it is moved nearer, and the ball that is left.
+"""The incumbent of a search over a network: what is accepted, how it is moved nearer, and the ball that is left.
 
-In:  points near relaxed ones.    Out: the best point with the goal, and its distance.
+In:  points near relaxed ones.    Out: the best point with the goal (the incumbent), and its distance.
 Promise: the best point has the goal for certain, or the deployed model said so; it obeys the question.
 How: within a linear region of the network the nearest point is a linear program: floats are moved there, and the point
 is rounded to its grid.

@@ -42,8 +42,8 @@ TRUSTED = 3  # times that tightening a node may be in vain, more than it is not:
 SHELLS = 10  # halvings of the known distance, among which the first ball is looked for
 SEARCHING = 0.5  # of the time left, again and again; the rest is for writing the proof, and for the checker
 READING, COPYING = 12, 2  # times as long as to write a proof does a checker take, and where none has to read it
-# Seconds a weight that a checker, a process of its own before a network of so many, takes to read the model; it reads
-# two proofs, the second of which is that of a lower bound.
+# Seconds a weight that a checker takes to read the model; of networks with so many weights it is a process of its own.
+# It reads two proofs, the second of which is that of a lower bound.
 MODEL, LARGE, PROOFS = 8e-6, 3000, 2
 LEAST_LEFT = 0.1  # of the time allowed: with less left the search ends; on a busy machine by so much earlier
 ALONE = 0.1  # of the time allowed: who ends within it needs no proof that is kept on the way

@@ -1,9 +1,9 @@
-"""What a node's relaxation would say if a hidden unit were off, or on: the worth of splits, tried one by one; compiled.
+"""Strong branching on hidden units, compiled: the bounds of a node's two children for each split that is tried.
 
-In:  a node, and units that may be on or off.    Out: for each of them about the bounds of the two sides.
-How: the relaxation of the node is solved once. Off, the unit's output has the upper end 0; on, the slack of the line
-below it has: two ends of one tableau, from which the dual simplex goes on for a few pivots. The bounds of other units
-stay those of the node, so that a side's own relaxation says at least as much.
+In:  a node, and units that may be on or off.    Out: for each of them about the bounds of the two children.
+How: the node's linear program is solved once. A unit is off where the upper end of its output is 0, and on where that
+of the slack of the line below it is: two changes of one tableau, from which the dual simplex goes on for a few pivots.
+The bounds of other units stay those of the node, so that a child's own relaxation bounds it at least as well.
 Source: strong branching, Applegate, Bixby, Chvatal and Cook 1995.
 """
 

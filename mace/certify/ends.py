@@ -1,11 +1,9 @@
-"""Which parts of a proof about a network nothing rests on: ends of hidden units' intervals, and phases that follow.
+"""Which steps of a proof about a network no leaf uses: tightened ends of hidden units' intervals, and phases from them.
 
-In:  what the proof narrows, as it is walked through, each with what it reads of the state that it is found in.
-Out: which of that is needed, in the end, by a leaf; and which ends are read from the root.
-Promise: none is needed, since the checker verifies what is written. What nobody reads may be as wide as it was: then
-every number that is read comes out as before.
-How: a tightened unit is narrowed again and again, and serves a few others. What leaves read is needed, and what that
-reads, and so on.
+In:  the steps (items) in the order of the proof, each with the ends and phases that it reads.
+Out: which steps some leaf needs, directly or through other steps; and which ends are read as the root has them.
+Promise: none is needed, since the checker verifies what is written. An end that no needed step reads may stay as wide
+as it was: then every number that is read comes out as before.
 """
 
 from __future__ import annotations

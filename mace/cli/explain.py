@@ -19,7 +19,7 @@ from mace.solve.status import is_final
 BY_SOLVERS = "the solvers' record was written to {path}; mace check {path} asks them again, given this model and row"
 
 GAP = (
-    "Stop when distance and bound are this near. Default: 0 before trees, about a billionth before networks, 0.000001 "
+    "Stop when distance and bound are this near. Default: 0 for trees, about a billionth for networks, 0.000001 "
     "by solvers."
 )
 RGAP = "Stop when they are this part of the distance apart. Default: 0, by solvers 0.001."

@@ -68,8 +68,7 @@ def explain(
                 object of `mace.search`. Beside a prover it gives upper bounds early, and changes no verdict; for a
                 model that is only asked it is the search itself ("tabu" by default). `random_state` repeats it.
     max_calls:  how many rows a model that is only asked may be asked about, or the model for a proposer.
-    constrained, confidence: for a model that is only asked: features that had better not change, which counts more than
-                any distance; how sure its `confidence` has to be.
+    constrained, confidence: for a model that is only asked: features to keep, before any distance; least `confidence`.
     Returns an Answer. Raises a MaceError for a wrong model, space, row, goal, distance or rule.
     """
     from mace.explain.explainers import explain_row

@@ -7,7 +7,7 @@ are a little wider than that, so a witness counts only after the deployed model 
 How: p(k) >= q says that log(sum over j of exp(s_j - s_k)) <= log((1 - q) / q), j running over the other classes.
 The left side is convex: for all weights w that add up to 1 it is at least the sum of w_j (s_j - s_k), plus the entropy
 of w. The weights are those of points at all distances around the place where two or three classes are as probable;
-before networks more follow, of the points that are met (`mace.explain.probabilities.softmax`).
+for networks more follow, of the points that are met (`mace.explain.probabilities.softmax`).
 Source: Boyd and Vandenberghe, Convex Optimization, section 3.3 (the conjugate of log-sum-exp is the negative entropy).
 """
 

@@ -60,9 +60,11 @@ class _Kinds(NamedTuple):
 class Goal:
     """What the model shall say: `decision` over its scores; for a program, `results` are the class numbers wanted.
 
-    labels: the classes wanted, where the goal is about classes.
-    wanted: what the caller asked for (`mace.problem.goals`), by which the deployed model's own words are judged.
-    enclosed: whether the decision is no more than an enclosure: the last bits of an exponential are not in it.
+    decision: a disjunction of the goal's parts, each a conjunction of comparisons of scores.
+    labels:   the classes wanted, where the goal is about classes.
+    wanted:   what the caller asked for (`mace.problem.goals`); the deployed model's predictions are compared with it.
+    enclosed: whether `decision` only encloses the goal: it holds wherever the goal does, and may hold elsewhere, as of
+              a probability, whose exponential the model rounds.
     """
 
     text: str
@@ -106,7 +108,7 @@ class Question(Around):
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """The model's columns, as functions of features; of a number that the row lacks, as one level."""
+        """The model's columns as functions of features; a number that is missing in the row is an axis of one level."""
         columns = self.space.columns if self.inputs is None else self.inputs
         found = tuple(column.on(self.axes[column.feature]) for column in columns)
         # Questions share them, so that nobody has to compare them; nearly always they are those of the space.
@@ -114,7 +116,7 @@ class Question(Around):
 
     @property
     def bent(self) -> str | None:
-        """Why reasoning about linear functions of the features does not do; None if it does."""
+        """Why the model's columns are not linear functions of the features; None if they are."""
         bent = next((column.name for column in self.columns if column.is_bent), None)
         return None if bent is None else f"the column `{bent}` is not a linear function of its feature"
 

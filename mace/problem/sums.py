@@ -1,8 +1,8 @@
 """Weighted sums of distances from one start.
 
 In:  factors and norms, and closeness among them.
-Out: `summed`: one norm, where its parts weigh the features alike; else a sum of forms, which has a prover before trees
-     and linear models; where a largest change is among the parts, too, a program, for the solvers.
+Out: `summed`: one norm, where its parts weigh the features alike; else a sum of forms, which has a prover for trees and
+     linear models; where a largest change is among the parts, too, a program, for the solvers.
 Promise: exact; the program that a sum of forms has says the same.
 """
 

@@ -237,7 +237,7 @@ def _over_floats(question: Question, own: Norm) -> bool:
 
 
 def _traded(run: _Run, question: Question, first: Norm, most: Fraction, own: Norm) -> Searched | None:
-    """A level over floats, before a network: bounded by what sums of both norms are proved to be at least."""
+    """A level over floats, of a network: bounded by what sums of both norms are proved to be at least."""
     assert run.best is not None
 
     def solve(asked: Question, best: Point) -> Searched:

@@ -1,4 +1,11 @@
-"""One answer: a first point from the background rows, then an oracle, then a second look at its proof."""
+"""One answer: a first point from the background rows, then an oracle, then the checker's reading of its proof.
+
+In:  a question, limits, and what asks the deployed model about points (`Confirmation`).
+Out: `Searched`: the bracket, the question as the oracle answered it (with what the model refused), the oracle's name.
+Promise: the point was confirmed; the bound is one that `mace.certify.recheck` lets count.
+How: most questions are one call of `bracket_optimum`. A mean of probabilities is searched by its members or in pieces,
+plausibility row by row; where a network's goal is a probability of several classes, cutting planes come first.
+"""
 
 from __future__ import annotations
 

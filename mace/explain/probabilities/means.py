@@ -51,9 +51,9 @@ from mace.tables.table import Decision, Ensemble, Floats, Network
 MOST_PIECES = 1000
 MOST_TOGETHER = 24  # with more, one proof about all of them takes far longer than the pieces did
 TIME = 0.5  # of the time allowed, for the pieces
-GUESSING = 0.3  # of that, for a first point before networks
+GUESSING = 0.3  # of that, for a first point of networks
 LENGTHS = (1.0, 1.5, 3.0)
-"""Of the way on which all members come to say the mean, where a first point before networks is looked for."""
+"""Of the way on which all members come to say the mean, where a first point of networks is looked for."""
 _LOOSE = Fraction(1, 5)
 """Of what lies between a piece's bound and the best point, or of its distance, its bounds may stay apart: where it is
 split then, its nearest point is of no interest."""

@@ -1,4 +1,4 @@
-"""Linear rules as rows of linear programs: before networks and linear models, against enumeration and both checkers."""
+"""Linear rules as rows of linear programs: with networks and linear models, against enumeration and both checkers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules before trees: regions that they divide, points that obey them; against enumeration and the checker."""
+"""Rules with trees: regions that they divide, points that obey them; against enumeration and the checker."""
 
 from __future__ import annotations
 

@@ -39,14 +39,14 @@ from mace.solve.ensembles.relaxation.trials import Candidate, Look, Trials
 from mace.solve.side_by_side import SideBySide
 
 CLOSED = 2**62  # the key of a box without a point that has the goal
-# The pace of these, and of trials, is what gained most in as many rounds of ascents that were kept from hard searches.
+# The paces of these, and of trials, gained most in as many rounds, on ascents that were recorded from hard searches.
 GLANCE = Effort(rounds=200, aim=1.01, step=0.5, pace=Pace(0.9, 6, 0.85))  # at the box of all allowed points
 PROMISING = 0.75  # the part of what is known already that a glance must prove to go on
 FIRST = GLANCE._replace(rounds=2000)  # then
 EACH = Effort(rounds=150, pace=Pace(0.9, 4, 0.9))  # in every other box
 WALKS = 10_000  # walks through trees that the plain search may take in one node
-CAUTION = 0.2  # of what is left of a bound must be closed by others before the plain search tries again
-WAITED = 5  # or so many splits
+CAUTION = 0.2  # after a failed try: of what the bound left open, to be closed before the plain search tries again
+WAITED = 5  # or so many splits since its last try
 OFFERS = 60  # nodes near whose shares points with the goal are looked for; in later ones around the best point
 REPAIRS, IN_VAIN, SELDOM = 2, 60, 4  # of the best point, a node; after so many that found none, in one node of four
 QUANTILES = (0.5, 0.2, 0.8)  # of the shares of pieces: where they are looked for
@@ -57,8 +57,8 @@ ROUNDED = (
     (18, 2e-5), (26, 0.0), (36, 0.0),
 )  # fmt: skip
 FINEST = ROUNDED[-2:]
-# So many smaller balls are looked at, for a part of the time left: between the radius of one that prices close and that
-# of one which they do not.
+# Where only the largest change counts: bisections of the radius of a ball that prices close, and the part of the time
+# left that they may take.
 BALLS, AT_MOST = 6, 0.25
 FREE = Effort(rounds=600, aim=1.0, step=0.5, pace=Pace(0.9, 6, 0.85))  # in each of them
 

@@ -3,8 +3,8 @@
 In:  the arrays of a question, a forest that was cut down to its box (`shrink`), and the paths of its leaves.
 Out: `sides_of`: for each tree the sides of the cuts that it tests, as far as they hold some leaf; of each leaf its own.
 Only axes on a leaf's path are looked at: every test of the forest divides its box, so that a leaf whose path does not
-test an axis lies on no side of that axis whole. (In a forest that was not cut down a test may have all on one side,
-and nobody gains by a price for that.)
+test an axis lies on no side of that axis whole. (In a forest that was not cut down, a test may have the whole box on
+one side; a price for that side would not raise the bound.)
 """
 
 from __future__ import annotations

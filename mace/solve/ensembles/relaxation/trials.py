@@ -26,8 +26,8 @@ from mace.solve.ensembles.relaxation.undecided import most_undecided
 from mace.solve.side_by_side import SideBySide
 
 CANDIDATES = 6  # cuts of axes about which little is known that are tried in one node
-RELIABLE = 2  # how often an axis was split, or tried, until what that gained is believed
-PROMISED = 5  # cuts that promise most, by what is believed, that are tried too
+RELIABLE = 2  # how often each side of an axis was split on, or tried, until its pseudo-cost is believed
+PROMISED = 5  # cuts with the best believed pseudo-costs, which are tried too
 TRIAL = Effort(rounds=40, step=0.2, pace=Pace(0.9, 3, 0.85))
 LEAST_MOVED = 0.05  # shares are known about so well
 

@@ -489,6 +489,20 @@ def test_parts_of_a_goal_share_what_they_have_in_common() -> None:
         assert (one == other).all()
 
 
+def test_rows_of_a_leaf_are_in_order_of_their_axes_whatever_a_box_leaves_open() -> None:
+    """What a leaf costs is added up axis by axis: an axis that came twice would be paid for twice."""
+    for question in _questions():
+        grounded = ground(question)
+        relaxation = Relaxation(grounded, grounded.forest, 0, Fraction(1))
+        low, high = grounded.ground.low.copy(), grounded.ground.high.copy()
+        for j in np.flatnonzero(grounded.ground.grid):
+            high[j] = (low[j] + high[j]) // 2
+            active = relaxation.open(low, high, 2**62)
+            for begin, end in zip(active.at[:-1], active.at[1:], strict=True):
+                rows = active.number[active.row[begin:end]]
+                assert (np.diff(rows) > 0).all() and (np.diff(relaxation.framed.axis[rows]) >= 0).all()
+
+
 def test_a_bound_is_enough_where_the_distance_that_it_proves_is_that_limit_or_more() -> None:
     task = problem("forest-10x6", 1)
     grounded = ground(question_of(task, task.rows[0], "l1"))

@@ -24,7 +24,8 @@ class RelaxationArrays(NamedTuple):
     The last axis is that of cliques, which no box has: its one piece costs nothing, and lies on the sides of all its
     rows. Such a row says that the leaves of a clique have shares of at most 1 together.
 
-    first:  (T + 1,) where each tree's leaves begin. at: (L + 1,) where each leaf's rows begin in `rows`, (P,).
+    first:  (T + 1,) where each tree's leaves begin. at: (L + 1,) where each leaf's rows begin in `rows`, (P,), where
+            they are in order: what a leaf costs is added up axis by axis.
     gain:   (C, L) scaled gains, need: (C,) what their sums must reach.
     axis, cut, side, place: (R,) of a row: its side of a cut, in cells or as a mask; the cut's place among the pieces.
     grid:   (J,) whether an axis is ordered.

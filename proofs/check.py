@@ -231,7 +231,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def printed(arguments: Sequence[str]) -> int:
-    """`main` as the process: a verdict that could not be written out, for instance to a full disk, is status 2."""
+    """`main` as the process: a verdict that cannot be written out (a full disk) is status 2, as is a closed folder."""
     try:
         try:
             return main(arguments)
@@ -239,10 +239,11 @@ def printed(arguments: Sequence[str]) -> int:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except OSError as error:
-        # Python would print what is left once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if sys.stdout is not None:  # Python would print what is left once more at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         with contextlib.suppress(OSError):
-            print(f"check.py: the verdict cannot be printed: {error.strerror or error}", file=sys.stderr, flush=True)
+            what = "the verdict cannot be printed" if error.filename is None else f"{error.filename!a} cannot be read"
+            print(f"check.py: {what}: {error.strerror or error}", file=sys.stderr, flush=True)
         return 2
 
 

@@ -54,7 +54,7 @@ ROOMS = {
     "mace.tables": Room(2, "a model as plain numbers: validation, rounding, what it certainly decides"),
     "mace.space": Room(2, "what may change: features, axes, columns, files"),
     "mace.language": Room(1, "the core language: grammar, interpreter, formulae"),
-    "mace.base": Room(0, "messages, exact numbers, deadlines, files, text that is safe to print", ("mace.errors",)),
+    "mace.base": Room(0, "messages, exact numbers, deadlines, files, safe text, colours", ("mace.errors",)),
     "mace.proofs": Room(0, "the checker and the format of certificates: standard library only, shares no code"),
 }  # fmt: skip
 
